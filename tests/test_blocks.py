@@ -275,6 +275,44 @@ def test_schemas_encode_block_by_block(tmp_path):
     assert model.coef_names_ is not None
 
 
+@pytest.mark.parametrize("change", ["order", "a value", "the kind of numbers"])
+def test_searches_refuse_blocks_that_change(change):
+    """Rows that were shuffled since would stand beside the targets of others."""
+    X, scores = made()
+    X[:, 0] = np.round(X[:, 0])
+    passes = []
+
+    def factory():
+        passes.append(change)
+        now = X.copy()
+        if len(passes) > at:
+            if change == "order":
+                now = now[np.random.default_rng(len(passes)).permutation(N)]
+            elif change == "a value":
+                now[N // 2, 1] += 1e-9
+            else:
+                now = now.astype(np.float32)
+        step = 700 + 100 * len(passes)  # blocks may be cut anew
+        return [now[start : start + step] for start in range(0, N, step)]
+
+    search = PrivateSearchCV(estimator("reals"), {"radius": [1.0, 3.0], "scale": [None]}, epsilon=4.0, random_state=0)
+    at = 1_000
+    parts = blocks.from_iterables(factory, n_samples=N, n_features=P)
+    whole = search.fit(X, scores).best_estimator_.coef_
+    np.testing.assert_array_equal(search.fit(parts, scores).best_estimator_.coef_, whole)
+    for at in range(1, len(passes)):
+        passes.clear()
+        with pytest.raises(InvalidDataError, match="another order") as refused:
+            search.fit(parts, scores)
+        assert len(passes) == at + 1
+        assert refused.value.__cause__ is None
+    # Between fits they may be others.
+    at = 0
+    passes.clear()
+    if change != "order":
+        search.fit(parts, scores)
+
+
 def test_blocks_are_read_once_without_scales_and_searches():
     X, scores = made()
     reads = []

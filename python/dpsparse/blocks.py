@@ -7,6 +7,9 @@ some 60 bytes a record, and what is read and written by blocks: for dense blocks
 Parquet adds some of its row groups, of which a file should have more than one.
 Where private scales come first there are two copies of the integers, one after the map.
 
+A search reads them for every part of the records anew, and refuses blocks that are not the same ones, in the same
+order, whenever they are read.
+
 Mechanisms that minimise exactly, sample, or go through records one after the other (output perturbation, objective
 perturbation, dual Frank-Wolfe, sgd-output, select-refit for classes) need all integers in memory: they take blocks
 without a directory.
@@ -15,6 +18,7 @@ without a directory.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +196,44 @@ class Blocks:
 
         names = schema.get_feature_names_out()
         return Blocks(factory, self.shape[0], len(names), names=names, directory=self.directory)
+
+
+class Unchanged(Blocks):
+    """Blocks of a fit that reads them again and again: what is no longer what it was at first is refused.
+
+    A source that hands out other records, or the same ones in another order, puts the rows of a person beside the
+    target of another, who would then stand behind more records than the fit protects. Only passes that read all are
+    compared, by a checksum, which may miss what somebody made up to be missed: it is for accidents.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        What a fit was given.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        vars(self).update(vars(blocks))
+        self._first: int | None = None
+
+    def arrays(self) -> Iterator[npt.NDArray[Any]]:
+        """Hand out the blocks as :meth:`Blocks.arrays`; wherever they are cut, a pass must be what the first one was.
+
+        Raises
+        ------
+        InvalidDataError
+            At the end of a pass that was another one, before anything is made of it.
+        """
+        checksum = 0
+        for array in super().arrays():
+            checksum = zlib.crc32(array.data, checksum)
+            yield array
+        if self._first is None:
+            self._first = checksum
+        if checksum != self._first:
+            raise InvalidDataError(
+                "blocks hold other records than they did when this fit first read them, or hold them in another order: "
+                "they must be the same ones in the same order whenever they are asked for"
+            )
 
 
 def from_arrays(

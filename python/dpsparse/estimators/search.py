@@ -19,6 +19,7 @@ from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, optional_positive, positive_integer
+from dpsparse.blocks import Blocks, Unchanged
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import encode_many_labels
@@ -341,6 +342,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         plan = self._planned(settings, n_public, n_features, names, about_targets, max_weight)
         _check_storage(plan, reader, X, weights is not None)
         ledger = checked_ledger(self.ledger)
+        X = Unchanged(X) if isinstance(X, Blocks) else X  # parts are read anew, beside targets that were read once
         x, y, sample_weight = core_arguments(X, targets, weights, schema_of(self.estimator))
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
