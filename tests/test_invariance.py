@@ -287,6 +287,52 @@ def test_clips_open_for_tails_that_say_all(epsilon, loss):
     assert mean_score(X, y, X, y, epsilon=epsilon, bounds=(-200, 200), y_bounds=(-300, 300)) > exact - loss
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_few_features_are_not_clipped_sooner_than_many(p, epsilon):
+    """Numbers of Student's law with three degrees of freedom: the fewer they are, the shorter is a typical row."""
+    rng = np.random.default_rng(0)
+    X = np.clip(rng.standard_t(3, (40_000, p)), -20, 20)
+    y = X.sum(axis=1) / p**0.5 + 0.5 * rng.normal(size=40_000)
+    (fit, held), (y_fit, y_held) = np.split(X, 2), np.split(y, 2)
+    exact = SparseRegressor(radius=50.0, tol=1e-8).fit(fit, y_fit).score(held, y_held)
+    bounds = {"bounds": (-20, 20), "y_bounds": (-40, 40)}
+    score = mean_score(fit, y_fit, held, y_held, epsilon=epsilon, **bounds)
+    assert exact > 0.9
+    assert score > exact - 0.02, (score, exact)
+
+
+def test_classes_are_predicted_for_features_as_fits_see_them():
+    """Most rows are far shorter than the few that a flag and an amount make long, which fits clip: a fifth of these are
+    of the second class.
+    """
+    rng = np.random.default_rng(0)
+    n = 8000
+    amount, flag = rng.lognormal(4.0, 2.0, n).clip(0, 5000), rng.random(n) < 0.06
+    amount = np.where(flag, 25_000, amount)
+    X = np.column_stack([amount, flag])
+    y = np.where(flag, rng.random(n) < 0.2, amount > rng.lognormal(6.0, 1.0, n))
+    bounds = (np.zeros(2), np.array([50_000, 1]))
+    for seed in range(3):
+        model = PrivateSparseClassifier(
+            epsilon=100.0, delta=1e-9, bounds=bounds, classes=(False, True), random_state=seed
+        ).fit(X, y)
+        assert not model.predict(X[flag]).any()
+
+
+def test_a_line_of_one_feature_ends_wherever_its_moments_are_noise():
+    """The moment of the constant may be negative here; scores had no mean then, and the fit ended in an error."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(553, 60, (15_000, 1)).clip(0, 2000)
+    y = X[:, 0] + rng.normal(0, 40, 15_000) > 553
+    bounds = (0, 2000)
+    for seed in range(150):
+        model = PrivateSparseClassifier(
+            epsilon=0.1, delta=4e-9, bounds=bounds, classes=(False, True), random_state=seed
+        ).fit(X, y)
+        assert np.isfinite([*model.coef_.ravel(), *model.intercept_]).all()
+
+
 @pytest.mark.parametrize(
     ("n", "share", "epsilon", "loss"),
     [(20_000, 0.04, 4.0, 0.1), (6000, 0.04, 16.0, 0.1), (6000, 0.04, 1000.0, 0.01), (6000, 0.01, 1000.0, 0.05)],

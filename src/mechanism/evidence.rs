@@ -10,6 +10,10 @@ use super::odds_line::ScoreLaw;
 /// Standard deviations of noise that a change of gradients must exceed to be one.
 const SURE: f64 = 4.0;
 
+/// The moment of a constant is more than noise if it is so many of its standard deviations: what is divided by less may
+/// be anything.
+const TOLD: f64 = 2.0;
+
 /// The Hessian of the mean loss, as it was released, and gradients near the minimiser.
 #[derive(Debug)]
 pub(super) struct Evidence {
@@ -115,8 +119,15 @@ impl Evidence {
     }
 
     /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record,
-    /// if the last column is a constant of this value that moments tell of.
-    pub fn scores(&self, theta: &DVector<f64>, value: f64, per_record: f64) -> Option<ScoreLaw> {
+    /// if the last column is a constant of this value that moments tell of: its own, which the mean is divided by, is
+    /// [`TOLD`] times `noise`, the standard deviation of that on a moment.
+    pub fn scores(
+        &self,
+        theta: &DVector<f64>,
+        value: f64,
+        per_record: f64,
+        noise: f64,
+    ) -> Option<ScoreLaw> {
         let vectors = &self.moments.eigenvectors;
         let values = self.moments.eigenvalues.iter().map(|value| value.max(0.0));
         let last = vectors.row(vectors.nrows() - 1).transpose();
@@ -125,7 +136,7 @@ impl Evidence {
         let (total, squares) = terms.fold((0.0, 0.0), |(total, squares), ((value, at), x)| {
             (total + value * at * x, squares + value * at * at)
         });
-        let mean = (squares > 0.0).then(|| total / squares)?;
+        let mean = (squares > TOLD * noise).then(|| total / squares)?;
         let mut centred = theta.clone();
         centred[theta.len() - 1] -= mean;
         Some(ScoreLaw {
@@ -246,14 +257,19 @@ mod tests {
             variance: 1.0,
             secant: None,
         };
-        let scores = evidence.scores(&DVector::from_vec(vec![2.0, 5.0]), v, 0.5);
-        let scores = scores.unwrap();
+        let scores = |noise: f64| {
+            let theta = DVector::from_vec(vec![2.0, 5.0]);
+            evidence.scores(&theta, v, 0.5, noise)
+        };
+        // The moment of the constant is .32.
+        assert!(scores(0.17).is_none());
+        let scores = scores(0.15).unwrap();
         assert!((scores.mean - (4.0 + 5.0 * v)).abs() < 1e-12);
         assert!((scores.deviation - 2.0).abs() < 1e-12);
         let nothing = Evidence {
             moments: SymmetricEigen::new(DMatrix::zeros(2, 2)),
             ..evidence
         };
-        assert!(nothing.scores(&DVector::zeros(2), v, 0.5).is_none());
+        assert!(nothing.scores(&DVector::zeros(2), v, 0.5, 0.0).is_none());
     }
 }

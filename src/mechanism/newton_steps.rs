@@ -353,12 +353,15 @@ impl NewtonSteps {
         let per_record = self.normaliser / mean_weight;
         let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
         let theta = mean.as_slice().to_vec();
+        let of_moments = self.moment_noise();
         Steps {
             noise,
             deviation: evidence.as_ref().map(deviation),
             scores: (evidence.as_ref())
                 .filter(|_| intercept)
-                .and_then(|evidence| evidence.scores(&mean, self.intercept, per_record)),
+                .and_then(|evidence| {
+                    evidence.scores(&mean, self.intercept, per_record, of_moments)
+                }),
             mean_weight,
             evidence,
             trace: trace.map(|trace| {
@@ -422,13 +425,17 @@ impl NewtonSteps {
         }
     }
 
+    /// Standard deviation of the noise on a second moment; 0 without any.
+    fn moment_noise(&self) -> f64 {
+        (self.moments.as_ref()).map_or(0.0, Question::<Moments>::noise_scale)
+    }
+
     /// Of steps that are not made yet.
     fn trace(&self, moments: Vec<f64>, eigenvalues: &DVector<f64>) -> Trace {
-        let noise = (self.moments.as_ref()).map_or(0.0, Question::<Moments>::noise_scale);
         let d = eigenvalues.len();
         Trace {
             moments,
-            moment_noise: noise,
+            moment_noise: self.moment_noise(),
             least_eigenvalue: eigenvalues.min(),
             points: Vec::new(),
             gradients: Vec::new(),

@@ -338,6 +338,11 @@ mod tests {
                 prop_assert!((score - expected).abs() < tolerance, "{} {}", score, expected);
             }
             prop_assert!(FeatureMap::linear(vec![1.0; 4]).ranges(&to).is_none());
+            // Without a limit too images end where numbers are stored.
+            let half = FeatureMap::linear(vec![1.0; 4]).divided_by(0.5).ranges(&to);
+            let ends = FeatureMap::new(vec![1.0; 4], vec![0.0; 4], 0.5).ranges(&to);
+            let beyond = (0..4).any(|j| to.scaled_bounds(j).1 > 0.5);
+            prop_assert_eq!(half, ends.filter(|_| beyond));
         }
 
         /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every

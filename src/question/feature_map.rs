@@ -208,16 +208,18 @@ impl FeatureMap {
     }
 
     /// For each feature the values within its bounds, in scaled units of the records' schema `from`, that the map does
-    /// not clip: what lies outside has the image of the nearer end. There are some. None where the map clips nothing.
+    /// not clip: what lies outside has the image of the nearer end. There are some. None where the map clips nothing:
+    /// it has no limit, and no image of a feature in its bounds is beyond what is stored.
     ///
     /// With features clipped to these ranges first, coefficients that are [undone](FeatureMap::undo) score a record as
     /// the ones for its image do.
     pub fn ranges(&self, from: &Schema) -> Option<Vec<(f64, f64)>> {
-        if self.limit.is_infinite() {
-            return None;
-        }
         // Images end at -1 and 1 too.
         let limit = self.limit.min(self.norm);
+        let stored = |j| self.largest_entry(j, from) <= 1.0;
+        if self.limit.is_infinite() && (0..self.n_features()).all(stored) {
+            return None;
+        }
         let range = |(j, (&factor, &shift)): (usize, (&f64, &f64))| {
             let (low, high) = from.scaled_bounds(j);
             if factor == 0.0 || low == high {

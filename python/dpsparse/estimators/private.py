@@ -370,9 +370,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         one; None where none were released. With "frank-wolfe" and other mechanisms of bounded features, fits and
         predictions clip features to them. With mechanisms of bounded rows ("auto", "noisy-newton", ...) they are two
         quantiles that gave the fit its units: nothing is clipped to them, and the model is linear everywhere. Only
-        where the bounds of a feature are some 400 standard deviations or more from its middle do fits and predictions
-        of these clip it too, at some twenty of them, or where it alone is as long as a typical row (7 to 9 with
-        three features, 2 to 5 with one); then these are the ends, and the public bounds of the others.
+        where the bounds of a feature are some 400 standard deviations or more from its middle, or most rows are far
+        shorter than those of as many normal features are, as of amounts that are mostly next to nothing, do fits and
+        predictions clip features, at some twenty standard deviations; then these are the ends, and the public bounds of
+        features that do not reach them.
     support_ : ndarray of int
         Indices of the features with a non-zero coefficient.
     certificate_ : Certificate

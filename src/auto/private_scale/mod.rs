@@ -23,7 +23,7 @@ use crate::auto::Facts;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
-use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
+use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, scaled_row};
 use crate::plan::{Domain, FeatureRanges, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 
@@ -129,20 +129,14 @@ impl PrivateScale {
         if matches!(self.scales, Scales::Boxes | Scales::Target) {
             return Schema::new(p, bounds, Geometry::Centred, target, intercept, None);
         }
-        let mut schema = Schema::new(
-            p,
-            bounds,
-            Geometry::Uncentred,
-            target,
-            intercept,
-            Some(SCALED_ROW),
-        )?;
+        let row = scaled_row(p);
+        let mut schema = Schema::new(p, bounds, Geometry::Uncentred, target, intercept, Some(row))?;
         if intercept {
             let value = SCALED_INTERCEPT[usize::from(around_means)];
-            schema = schema.with_intercept_value(value * SCALED_ROW)?;
+            schema = schema.with_intercept_value(value * row)?;
         }
         if self.inner.weighs_records(target) {
-            schema = schema.with_gradient_norm(SCALED_ROW)?;
+            schema = schema.with_gradient_norm(row)?;
         }
         Ok(schema)
     }

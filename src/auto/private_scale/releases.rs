@@ -11,7 +11,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, clamps_open,
+    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, clamps_open, scaled_row,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
@@ -192,8 +192,9 @@ impl Releases {
         let largest = (0..p)
             .filter(|&j| schema.bounds().is_unit(j) && !self.moves(schema, j))
             .fold(0.0f64, |most, j| most.max(map.largest_entry(j, schema)));
-        let norm = norm.max(SCALED_ROW * largest);
-        Ok((map.divided_by(norm / SCALED_ROW), found))
+        let row = scaled_row(p);
+        let norm = norm.max(row * largest);
+        Ok((map.divided_by(norm / row), found))
     }
 
     /// Whether feature `j` is mapped by what is released of it alone.
