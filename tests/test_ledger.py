@@ -535,6 +535,49 @@ def test_a_look_amid_a_commit_of_its_own_is_refused_at_once(tmp_path, monkeypatc
     assert len(ledger.entries()) == len(Ledger(tmp_path / "l.db").entries()) == 1
 
 
+@pytest.mark.parametrize("one_file", [False, True])
+def test_threads_amid_ledgers_that_look_at_each_others_do_not_wait_for_ever(one_file, tmp_path, monkeypatch):
+    """As finalisers may: each held what the other one waited for."""
+    paths = [tmp_path / ("l.db" if one_file else f"{k}.db") for k in range(2)]
+    ledgers = [Ledger(path, 1.0, 1e-6, timeout=0.5) for path in paths]
+    certificate = classifier(epsilon=0.1).fit(X, Y).certificate_
+    both = threading.Barrier(2)
+    told, waits = [], not one_file  # with one file the second thread is not amid a commit before the first is done
+
+    def amid(k):
+        append = ledgers[k]._append
+
+        def looked_at_meanwhile(*entry):
+            append(*entry)
+            if waits:
+                both.wait(timeout=30)
+            try:
+                ledgers[1 - k].remaining()
+            except LedgerError as error:
+                told.append(str(error))
+
+        monkeypatch.setattr(ledgers[k], "_append", looked_at_meanwhile)
+
+    def commit(k):
+        try:
+            ledgers[k].commit(certificate)
+        except LedgerError as error:
+            told.append(str(error))
+
+    for k in range(2):
+        amid(k)
+    threads = [threading.Thread(target=commit, args=(k,), daemon=True) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert told
+    assert all("0.5 seconds" in text for text in told)
+    if not one_file:
+        assert [len(Ledger(path).entries()) for path in paths] == [1, 1]
+
+
 def test_racing_threads_share_one_object(tmp_path):
     ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6)
     done = []

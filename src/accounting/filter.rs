@@ -76,7 +76,7 @@ impl Filter {
             return Err(Error::invalid("delta", "must be at least 0 and below 1"));
         }
         let renyi = (delta > 0.0)
-            .then(|| budget(epsilon, delta / 2.0))
+            .then(|| budget(epsilon, delta - reserve(delta)))
             .transpose()?;
         let used = Used {
             releases: 0,
@@ -128,7 +128,7 @@ impl Filter {
     pub fn remaining(&self, delta: f64) -> Result<f64> {
         let mut accountant = Accountant::new();
         accountant.epsilon(delta)?; // checks it
-        if self.used.failures > self.delta / 2.0 {
+        if self.used.failures > reserve(self.delta) {
             return Ok(0.0); // a first release took more than the reserve: nothing passes after it
         }
         let left = self
@@ -181,7 +181,7 @@ impl Filter {
     /// Rules 1 and 2. What is infinite is above every limit, and stays so.
     fn within(&self, used: &Used) -> bool {
         let renyi = (self.renyi).is_some_and(|(_, most)| used.divergence <= most);
-        used.failures <= self.delta / 2.0 && (used.pure <= self.epsilon || renyi)
+        used.failures <= reserve(self.delta) && (used.pure <= self.epsilon || renyi)
     }
 
     fn refusal(&self, release: &Accountant) -> Result<String> {
@@ -198,6 +198,12 @@ impl Filter {
             self.used.releases
         ))
     }
+}
+
+/// The part of delta that failures may use. What is left of delta is exact and above 0: half of the least positive
+/// number rounds to 0, and of some next to it up.
+fn reserve(delta: f64) -> f64 {
+    delta / 2.0
 }
 
 /// The largest pure epsilon whose divergence of this order is at most `most`, about.

@@ -21,12 +21,21 @@ from dpsparse.errors import LedgerError
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["alone", "begin", "refuse_unusable", "refused"]
+__all__ = ["alone", "begin", "refuse_unusable", "refused", "taken"]
 
 #: Of a database: one page of the smallest size.
 _LEAST_BYTES = 512
 #: What is locked of a file: a byte far beyond those that SQLite locks.
 _BYTE = 2**62
+
+
+class _Depth(threading.local):
+    """How many ledgers a thread is amid the use of."""
+
+    value = 0
+
+
+_amid = _Depth()
 
 
 @dataclass
@@ -77,6 +86,30 @@ def refuse_unusable(path: Path, known: bool) -> None:
             f"{_UNUSABLE}the file has several names (hard links), and who uses another one would not be seen: "
             "remove all but one; copies that are files of their own do no harm"
         ) from names
+
+
+@contextmanager
+def taken(lock: Any, timeout: float) -> Iterator[None]:
+    """Hold the lock of a ledger; a thread that is amid the use of another one waits for no longer than that.
+
+    Two threads that are each amid the use of one ledger, and whose finalisers or handlers of signals ask for the one of
+    the other, would wait for each other for ever. Whoever has none can wait: it keeps nobody up.
+
+    Raises
+    ------
+    LedgerError
+        Where another thread has it for longer.
+    """
+    longest = min(timeout, threading.TIMEOUT_MAX) if _amid.value else -1
+    if not lock.acquire(timeout=longest):
+        raise refused(sqlite3.OperationalError("locked"), timeout)
+    outside = _amid.value
+    try:
+        _amid.value = outside + 1
+        yield
+    finally:
+        _amid.value = outside
+        lock.release()
 
 
 @contextmanager
@@ -163,7 +196,7 @@ def refused(error: Exception, timeout: float) -> LedgerError:
     """Say what is wrong and what to do; the words of SQLite and of systems name no data."""
     text = error.strerror or "" if isinstance(error, OSError) else str(error)
     if "locked" in text or "busy" in text:
-        advice = f"another process holds it for more than {timeout} seconds"
+        advice = f"another process or thread holds it for more than {timeout} seconds"
     elif isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
         advice = "the file or its directory cannot be written to"
     elif "full" in text:

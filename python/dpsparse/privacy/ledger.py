@@ -19,7 +19,7 @@ from dpsparse._core import Accountant, Certificate, DpsparseError, InvalidArgume
 from dpsparse._validation import ADJACENCIES, choice, number, optional_number, positive_integer
 from dpsparse.errors import LedgerError
 from dpsparse.privacy._forks import not_forked
-from dpsparse.privacy._ledger_file import alone, begin, refuse_unusable, refused
+from dpsparse.privacy._ledger_file import alone, begin, refuse_unusable, refused, taken
 
 __all__ = ["Ledger"]
 
@@ -190,7 +190,7 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One exclusive transaction on a file whose whole chain was read and is sound."""
-        with not_forked(), self._lock:
+        with not_forked(), taken(self._lock, self._timeout):
             if self._within:
                 raise LedgerError(
                     "the ledger cannot be used amid a look or a commit of its own, which the handler of a signal or a "

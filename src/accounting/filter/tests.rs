@@ -69,6 +69,20 @@ fn figures() {
     }
 }
 
+/// Among numbers that are not normal, half of delta rounds to 0, or up: what is left is no half then.
+#[test]
+fn the_reserve_and_what_is_left_are_delta() {
+    for units in 1..=9 {
+        let delta = f64::from_bits(units);
+        let filter = Filter::new(1.0, delta).unwrap();
+        let left = delta - reserve(delta);
+        assert!(left > 0.0 && reserve(delta) + left == delta);
+        assert_eq!(filter.renyi, Some(budget(1.0, left).unwrap()));
+        assert!((filter.remaining(0.0).unwrap() - 1.0).abs() < 1e-9);
+    }
+    assert_eq!(reserve(1e-6), 1e-6 - reserve(1e-6));
+}
+
 fn events() -> impl Strategy<Value = Vec<(Event, u64)>> {
     let event = prop_oneof![
         (0.01..1.0f64).prop_map(|ratio| Event::gaussian(1.0, 1.0 / ratio).unwrap()),
