@@ -114,7 +114,7 @@ impl Target {
         match *self {
             Target::Interval { low, high } if !positive(high - low) => Err(Error::invalid(
                 "y_bounds",
-                "must be two finite values, the lower one first and smaller",
+                "must be two finite values, the lower one first and smaller, and no farther apart than floats reach",
             )),
             Target::Counts { low, high, unit }
                 if !(0.0 <= low
@@ -678,7 +678,8 @@ impl Schema {
     }
 
     /// Coefficients and intercept in the user's units from those in scaled units (features first, then the
-    /// intercept).
+    /// intercept). What lies beyond the range of floats, as of large radii and bounds that are close together, is its
+    /// end: noise that was paid for is handed over whatever it is.
     pub fn to_user_units(&self, scaled: &[f64]) -> (Vec<f64>, f64) {
         let unit = f64::from(MAX_FEATURE);
         let mut intercept = if self.has_intercept() {
@@ -698,7 +699,8 @@ impl Schema {
                 .for_each(|coefficient| *coefficient *= half);
             intercept = intercept * half + middle;
         }
-        (coefficients, intercept + self.target.log_unit())
+        coefficients.iter_mut().for_each(|own| *own = finite(*own));
+        (coefficients, finite(intercept + self.target.log_unit()))
     }
 
     /// Lowest and highest value of feature `j` in any record, in scaled units.
@@ -759,6 +761,14 @@ impl Schema {
         }
         theta.push(last / self.intercept_value());
         Ok(theta)
+    }
+}
+
+/// The number, or the end of the range of floats that it lies beyond; 0 for the difference of two beyond it.
+fn finite(value: f64) -> f64 {
+    match value.is_nan() {
+        true => 0.0,
+        false => value.clamp(-f64::MAX, f64::MAX),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::plan::defaults::{
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
 use crate::privacy::{Planned, Program, Question, Session, Target};
-use crate::question::{DualPath, DualPoint, DualVertex};
+use crate::question::{DualPath, DualPoint, DualVertex, check_ridge};
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
 /// How a step of the dual is made private.
@@ -205,7 +205,7 @@ impl Mechanism for DualFrankWolfe {
         domain.check_free("the dual ball of a cone is unbounded")?;
         let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
-            Some(ridge) => positive("ridge", ridge)?,
+            Some(ridge) => check_ridge(ridge)?,
             None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(norm.as_ref())?;

@@ -8,11 +8,11 @@ use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
 use super::regularisation::Regularisation;
 use crate::accounting::event::Event;
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::privacy::{Planned, Question, Session};
-use crate::question::Point;
+use crate::question::{Point, check_ridge};
 
 /// The mechanism of a refit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -143,7 +143,7 @@ fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)])
             (rule * problem.loss.smoothness() * rows * rows).max(problem.least_ridge(rows))
         }
     };
-    let ridge = positive("ridge", ridge)?;
+    let ridge = check_ridge(ridge)?;
     let question = tilted(problem, None, ridge, TiltLaw::Gaussian, companions)?;
     Ok(Refit::Objective { question, ridge })
 }

@@ -14,7 +14,7 @@ use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{
     CLASS_OFFSET_SHARE, CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER,
-    SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE,
+    SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE, range_within,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
@@ -123,7 +123,7 @@ impl Mechanism for SelectRefit {
             false => 0.0,
         };
         let rho_of_choices = (1.0 - of_offsets) * share * rho;
-        let epsilon0 = (8.0 * rho_of_choices / n_selected as f64).sqrt();
+        let epsilon0 = range_within(rho_of_choices / n_selected as f64);
         let offsets = (of_offsets > 0.0 && problem.schema().has_intercept())
             .then(|| ConstantScores::plan(&problem, of_offsets * share, rho))
             .transpose()?;

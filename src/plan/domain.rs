@@ -193,7 +193,8 @@ impl Domain {
         if !norm.ball_is_bounded() {
             return Err(Error::invalid(
                 "norm",
-                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
+                "is a seminorm, whose ball is unbounded: give alpha, the size of its penalty, for mechanism=\"auto\", \
+                 noisy-newton, noisy-proximal-gradient or output-perturbation",
             ));
         }
         Ok(norm)

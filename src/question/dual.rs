@@ -47,7 +47,8 @@ impl StronglyConvex {
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] for several scores a record, for which no path is proved; [`Error::InvalidArgument`]
-    /// where theta(s) leaves the range of floating point.
+    /// where theta(s) leaves the range of floating point, or for a ridge so small that the solver could take too many
+    /// steps to it.
     pub fn path(&self, reach: f64) -> Result<DualPath> {
         self.model.reviewed()?;
         let sensitivity = self.tilted_sensitivity(reach);
@@ -57,6 +58,7 @@ impl StronglyConvex {
                 "is too large for this ridge: theta(s) leaves the range of floating point",
             ));
         }
+        self.solver_error(reach)?;
         Ok(DualPath {
             minimiser: self.clone(),
             reach,

@@ -79,6 +79,7 @@ pub use split::Split;
 pub use statement::Statement;
 pub use stream::RunningPlan;
 pub use strongly_convex::StronglyConvex;
+pub(crate) use strongly_convex::check_ridge;
 pub use target_quantile::{TargetQuantile, TargetValue};
 pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex};

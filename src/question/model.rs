@@ -115,7 +115,13 @@ impl RoomModel {
         };
         Ok(Self {
             loss: loss.clone(),
-            lattice: SlopeLattice::new(bound)?,
+            lattice: SlopeLattice::new(bound).ok_or_else(|| match clamp {
+                Some(_) => Error::invalid("residual_bound", format!("must lie {SLOPES}")),
+                None => Error::invalid(
+                    "loss",
+                    format!("must have slopes whose largest lies {SLOPES}"),
+                ),
+            })?,
             model,
             classes,
             bound,
@@ -199,6 +205,10 @@ impl RoomModel {
     }
 }
 
+/// Where largest slopes lie that a lattice fits.
+const SLOPES: &str =
+    "between 2^-100 and 2^100, in units of half the range of the targets where there is one";
+
 /// The lattice of slopes of one loss: 2^b with the largest b such that L 2^b <= 2^14, and integer bounds in three
 /// norms.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -208,23 +218,17 @@ pub struct SlopeLattice {
 }
 
 impl SlopeLattice {
-    /// For slopes within `bound`.
-    ///
-    /// # Errors
-    /// A largest slope outside [2^-100, 2^100].
-    pub fn new(bound: SlopeBound<f64>) -> Result<Self> {
+    /// For slopes within `bound`; None for a largest slope outside [2^-100, 2^100].
+    pub fn new(bound: SlopeBound<f64>) -> Option<Self> {
         if !(2f64.powi(-100)..=2f64.powi(100)).contains(&bound.linf) {
-            return Err(Error::invalid(
-                "lipschitz",
-                "must lie between 2^-100 and 2^100",
-            ));
+            return None;
         }
         let mut scale = 2f64.powi(120);
         while bound.linf * scale > f64::from(MAX_DERIVATIVE) {
             scale *= 0.5;
         }
         let floor = |bound: f64| (bound * scale).floor() as u64;
-        Ok(Self {
+        Some(Self {
             scale,
             bound: SlopeBound {
                 linf: floor(bound.linf),

@@ -30,12 +30,34 @@ pub struct StronglyConvex {
 /// Most steps that the proved way to the minimiser may take.
 const MOST_STEPS: f64 = 1e7;
 
+/// A ridge that makes an objective strongly convex.
+///
+/// # Errors
+/// [`Error::UnsoundMechanism`] for 0, with which nothing is proved; [`Error::InvalidArgument`] for one that is negative or
+/// not finite.
+pub(crate) fn check_ridge(ridge: f64) -> Result<f64> {
+    if ridge == 0.0 {
+        return Err(Error::UnsoundMechanism(
+            "nothing is proved with ridge = 0: the minimiser of an objective that is not strongly convex may jump between \
+             neighbours; set ridge > 0, leave it at None, or use a mechanism that needs none, such as noisy-newton"
+                .into(),
+        ));
+    }
+    if !(ridge.is_finite() && ridge > 0.0) {
+        return Err(Error::invalid(
+            "ridge",
+            "must be positive: the minimiser of an objective that is not strongly convex may jump between neighbours",
+        ));
+    }
+    Ok(ridge)
+}
+
 impl Statement {
     /// The minimiser of a reviewed loss with a ridge, and a reviewed norm times alpha as a penalty where one is given.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] for a user's own loss, or clamped slopes of several scores;
-    /// [`Error::InvalidArgument`] for a ridge or an alpha that is not positive and finite, or a norm on other features.
+    /// [`Error::UnsoundMechanism`] for a user's own loss, or clamped slopes of several scores, and as [`check_ridge`];
+    /// [`Error::InvalidArgument`] for an alpha that is not positive and finite, or a norm on other features.
     pub fn strongly_convex(
         self: &Arc<Self>,
         model: &RoomModel,
@@ -43,12 +65,7 @@ impl Statement {
         ridge: f64,
     ) -> Result<StronglyConvex> {
         let smoothness = model.convex()?;
-        if !(ridge.is_finite() && ridge > 0.0) {
-            return Err(Error::invalid(
-                "ridge",
-                "must be positive: the minimiser of an objective that is not strongly convex may jump between neighbours",
-            ));
-        }
+        check_ridge(ridge)?;
         check_penalty(self, penalty.as_ref())?;
         Ok(StronglyConvex {
             statement: Arc::clone(self),
@@ -234,6 +251,22 @@ impl StronglyConvex {
             tilt_bound,
             load: load.unwrap_or(most_load),
             most_load,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ridge_is_positive() {
+        assert_eq!(check_ridge(1e-300), Ok(1e-300));
+        assert!(matches!(check_ridge(0.0), Err(Error::UnsoundMechanism(_))));
+        assert!(matches!(check_ridge(-0.0), Err(Error::UnsoundMechanism(_))));
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let found = check_ridge(bad).unwrap_err().to_string();
+            assert!(found.starts_with("ridge must be positive"), "{found}");
         }
     }
 }

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._origin import made_by
 from dpsparse._progress import progress
 from dpsparse._validation import (
     flag,
@@ -52,7 +53,7 @@ from dpsparse.estimators.intervals import (
     planned_deviations,
 )
 from dpsparse.mechanisms import resolve, short_name, specification
-from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of, made_by
+from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
@@ -75,17 +76,21 @@ def planned(facts: Facts, within: _core.SearchFacts | None = None) -> Plan:
         epsilon, delta, row_norm = statement["epsilon"], statement["delta"], statement["row_norm"]
         if text.startswith(_ABOUT_NOISE):
             far = row_norm is not None and not 1e-3 <= row_norm <= 1e3 and 1e-3 <= epsilon <= 1e3
-            name = "row_norm" if far else "epsilon"
-            reason = f"{name} leads, with the other arguments, to noise that is not drawn exactly: {text}"
+            name, advice = ("row_norm", "nearer to sqrt(n_features)") if far else ("epsilon", _nearer(epsilon))
+            reason = f"{name} leads, with the other arguments, to noise that is not drawn exactly: {text}; use {advice}"
         elif text.startswith(_TOO_SMALL_FOR_GAMMA) and (delta is None or delta > 1e-29):
             reason = f"epsilon is too large for gamma noise with this delta: {text}"
         elif text.startswith(("delta must lie", "delta must be positive")) and delta is not None and 0.0 < delta < 1.0:
-            reason = "delta is too small for this mechanism, which divides it"
+            reason = "delta is too small for this mechanism, which divides it; 1e-300 is large enough"
         elif text.startswith(_TOO_SMALL_FOR_BOTH) and delta is not None and delta > 0.1:
             reason = "delta is too large to be divided between a private scale and this mechanism; use scale=None"
         else:
             raise
     raise InvalidArgumentError(reason)
+
+
+def _nearer(epsilon: float) -> str:
+    return "a smaller one" if epsilon > 1.0 else "a larger one, or more records"
 
 
 #: Losses that become a softmax model for three or more classes.

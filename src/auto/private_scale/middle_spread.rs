@@ -5,6 +5,7 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     DISTANCE_NATS, MODEL_NATS, TARGET_LEVELS, TARGET_NATS, TARGET_SHARE, level_times_epsilon0,
+    range_within,
 };
 use crate::privacy::{Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -12,7 +13,7 @@ use crate::question::{TargetQuantile, TargetValue};
 /// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
 /// [`TARGET_SHARE`].
 fn affordable(rho: f64) -> [f64; 3] {
-    TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt())
+    TARGET_SHARE.map(|share| range_within(share * rho / 2.0))
 }
 
 /// What a median takes so that the quantile is so many nats likelier; no level is higher.

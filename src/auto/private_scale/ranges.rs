@@ -8,7 +8,7 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
     CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION,
     RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED,
-    level_times_epsilon0,
+    level_times_epsilon0, range_within,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -77,7 +77,7 @@ impl RangeChoice {
             _ => most,
         };
         let [usual, most] =
-            [usual, most].map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
+            [usual, most].map(|share| range_within(share * rho / (2 * count) as f64));
         // More than usual only where that suffices.
         let needed_at_most = needed / RANGE_LEVELS.1;
         let epsilon0 = match needed_at_most <= most {

@@ -11,7 +11,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, clamps_open, scaled_row,
+    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, clamps_open, range_within, scaled_row,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
@@ -210,7 +210,7 @@ pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Questio
         problem.records_per_person() as f64,
     );
     let wanted = 4.0 * NORM_NATS[1] * person / (NORM_LEVEL * n);
-    let epsilon0 = (8.0 * rho).sqrt().min(wanted);
+    let epsilon0 = range_within(rho).min(wanted);
     (epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0])
         .then(|| problem.statement.typical_norm(epsilon0, NORM_LEVEL))
         .transpose()

@@ -6,7 +6,7 @@ use crate::loss::{Admitted, Growth, Huber, Pinball};
 use crate::plan::Problem;
 use crate::plan::defaults::{
     LINE_DEFAULT_SHARE, ROBUST_LEVEL, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
-    TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp,
+    TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -54,7 +54,7 @@ impl TargetScale {
         let open = clamps_open(n, person, schema.n_columns(), rho);
         let clamp = TARGET_CLAMP * open.min(30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
-        let small = (8.0 * TARGET_TAIL_SHARE * rho).sqrt();
+        let small = range_within(TARGET_TAIL_SHARE * rho);
         let [few, _, sure] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / small);
         let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
         let maps = sure < TARGET_TAIL;
