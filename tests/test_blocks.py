@@ -192,6 +192,40 @@ def test_columns_of_another_type_in_a_later_file_show_no_entry(place, first, sec
     assert "0.62" not in chained(caught.value)
 
 
+@pytest.mark.parametrize("target", [False, True])
+def test_a_later_file_without_a_column_is_named_before_anything_is_read(target, tmp_path):
+    """Arrow hands out missing values for it, which no one has measured."""
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    X, scores = made()
+    table = pa.table({**dict(zip(NAMES, X.T, strict=True)), "y": np.full(N, 0.62871)})
+    left_out = "y" if target else NAMES[1]
+    pq.write_table(table, tmp_path / "0.parquet")
+    pq.write_table(table.drop_columns([left_out]), tmp_path / "1.parquet")
+    for make in (blocks.from_parquet, lambda folder: blocks.from_arrow(ds.dataset(folder))):
+        with pytest.raises(InvalidDataError, match=rf"1\.parquet' has no column '{left_out}'") as caught:
+            make(tmp_path)
+        assert "0.62" not in chained(caught.value)
+    kept = [name for name in table.column_names if name != left_out]
+    assert blocks.from_parquet(tmp_path, columns=kept).shape == (2 * N, len(kept))
+    pq.write_table(table.append_column("more", pa.array(scores)), tmp_path / "1.parquet")
+    assert blocks.from_parquet(tmp_path).shape == (2 * N, table.num_columns)
+
+
+def test_folders_that_are_called_after_values_stay_unnamed(tmp_path):
+    import pyarrow.dataset as ds
+
+    table = pa.table({"x": [1.0, 2.0], "y": [1.0, 2.0], "town": ["Parisville", "Oslo"]})
+    ds.write_dataset(table, tmp_path, format="parquet", partitioning=["town"], partitioning_flavor="hive")
+    read = ds.dataset(tmp_path, partitioning="hive")
+    assert blocks.from_arrow(read).shape == (2, 3)  # the folders hold a column
+    bare = ds.dataset(tmp_path, schema=table.schema)
+    with pytest.raises(InvalidDataError, match="has no column 'town'") as caught:
+        blocks.from_arrow(bare)
+    assert "Paris" not in chained(caught.value)
+
+
 def test_files_that_go_or_are_damaged_are_told(tmp_path):
     import pyarrow.parquet as pq
 

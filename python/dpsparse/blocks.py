@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import is_whole, texts
-from dpsparse.errors import InvalidTypeError, MissingFileError, MissingPackageError
+from dpsparse.errors import InvalidTypeError, MissingFileError, MissingPackageError, SecretStateError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,6 +107,23 @@ class Blocks:
         self.directory = _checked_directory(directory)
         self._factory = factory
         self._column = column
+
+    def __copy__(self) -> Blocks:
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __deepcopy__(self, _memo: object) -> Blocks:
+        return self.__copy__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_here = (self._factory, self._column)  # within a function, as those of from_arrays, for one
+        if any("<locals>" in getattr(function, "__qualname__", "") for function in made_here):
+            raise SecretStateError(
+                "blocks lead to records, which a pickle would lose or carry along: take the path or the array where "
+                "they are wanted, and make blocks of it there"
+            )
+        return vars(self)
 
     def __iter__(self) -> Iterator[Any]:
         """Hand out the blocks, as the factory makes them."""
@@ -320,8 +337,8 @@ def from_parquet(
     InvalidTypeError
         For what is no path.
     InvalidDataError
-        For a file that is no Parquet; in a fit, for one that is damaged, or whose columns are not of the types of the
-        first one.
+        For a file that is no Parquet, or lacks a column that the first one has; in a fit, for one that is damaged, or
+        whose columns are not of the types of the first one.
     InvalidArgumentError
         As of :func:`from_arrow`.
 
@@ -385,7 +402,7 @@ def from_arrow(
     InvalidTypeError
         For what is neither a dataset nor a table.
     InvalidDataError
-        For a dataset that cannot be read; no message holds a value.
+        For a dataset that cannot be read, or a file of it without one of the columns; no message holds a value.
 
     Examples
     --------
@@ -416,6 +433,7 @@ def from_arrow(
         return values
 
     n_samples = _read(dataset.count_rows)
+    _read(lambda: _check_fragments(dataset, names))
     return Blocks(_tables(factory), n_samples, len(names), names=names, column=column, directory=directory)
 
 
@@ -500,6 +518,24 @@ def _read(step: Callable[[], Any]) -> Any:
         "the dataset cannot be read: a file is damaged or no Parquet, or a column has another type in a later file "
         "than in the first one"
     )  # outside the except clause: nothing is chained
+
+
+def _check_fragments(dataset: Any, names: Iterable[str]) -> None:
+    """Refuse files without one of the columns, for which arrow hands out missing values: nobody has measured those."""
+    from pyarrow.dataset import get_partition_keys
+
+    for fragment in dataset.get_fragments():
+        there = {*fragment.physical_schema.names, *get_partition_keys(fragment.partition_expression)}
+        missing = [name for name in names if name not in there]
+        if missing:
+            path = getattr(fragment, "path", None)
+            # Folders may be called after values: "city=Paris".
+            shown = path if path is None or "=" not in path else path.rpartition("/")[2]
+            where = "a part of the dataset" if shown is None else repr(shown)[-200:]
+            raise InvalidDataError(
+                f"{where} has no column {missing[0]!r:.60}, which another file has; if it is missing for all of these "
+                "rows, write it with missing values"
+            )
 
 
 def _texts_of_columns(block: Any) -> tuple[str, ...] | None:

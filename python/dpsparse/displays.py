@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._repr import shortened
 from dpsparse._validation import flag, positive_integer
 from dpsparse.errors import MissingPackageError
 from dpsparse.words.curve import EPSILONS, plan_numbers
@@ -139,6 +140,10 @@ class CoefficientDisplay:
             )
         table = estimator.summary(confidence=confidence, only_support=True)
         return cls(table, ratio=ratio, max_coefficients=max_coefficients).plot(ax=ax, **kwargs)
+
+    def __repr__(self) -> str:
+        shown = f"{len(self.summary)} rows of {self.summary.title}"
+        return f"CoefficientDisplay({shown}, ratio={self.ratio}, max_coefficients={self.max_coefficients})"
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw.
@@ -377,6 +382,11 @@ class EpsilonDisplay:
             raise InvalidArgumentError("scores must have the shape (n_epsilons, n_repeats)")
         spread = table.std(axis=1, ddof=1) if table.shape[1] > 1 else None
         return cls(epsilons, table.mean(axis=1), spread=spread, name=name).plot(ax=ax, **kwargs)
+
+    def __repr__(self) -> str:
+        return (
+            f"EpsilonDisplay(epsilons={shortened(self.epsilons)}, values={shortened(self.values)}, name={self.name!r})"
+        )
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw.

@@ -21,7 +21,7 @@ use crate::privacy::release;
 /// >>> plan = PrivateCoverage(n_selected=5, epsilon=1.0).plan(10_000, 40)
 /// >>> plan.n_selected, [count for event, count in plan.events]
 /// (5, [5])
-#[pyclass(name = "GreedyPlan", module = "dpsparse", frozen)]
+#[pyclass(name = "GreedyPlan", module = "dpsparse", frozen, dict)]
 struct PyGreedyPlan {
     plan: GreedySelectionPlan,
     n_selected: usize,
@@ -79,6 +79,15 @@ impl PyGreedyPlan {
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
         events_to_python(py, self.plan.sealed().events().iter().copied())
+    }
+
+    /// Nothing changes a plan.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

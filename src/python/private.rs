@@ -122,6 +122,15 @@ impl PyPlan {
         self.plan.summary.parameters.iter().copied().collect()
     }
 
+    /// Nothing changes a plan.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Plan({}; epsilon={}, delta={:.3e}; noise scale {:.3e}, predicted excess risk {:.3e}, both in units of the mean loss)",

@@ -24,7 +24,7 @@ use crate::privacy::release;
 /// >>> plan = PrivateScaler(epsilon=0.5, bounds=(0, 1000)).plan(10_000, 4)
 /// >>> plan.level, plan.reliable, [count for event, count in plan.events]
 /// (0.1, True, [8])
-#[pyclass(name = "ScalerPlan", module = "dpsparse", frozen)]
+#[pyclass(name = "ScalerPlan", module = "dpsparse", frozen, dict)]
 struct PyScalerPlan(FeatureScalerPlan);
 
 #[pymethods]
@@ -69,6 +69,15 @@ impl PyScalerPlan {
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
         events_to_python(py, self.0.sealed().events().iter().copied())
+    }
+
+    /// Nothing changes a plan.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

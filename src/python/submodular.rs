@@ -20,7 +20,7 @@ use crate::privacy::RunningSums;
 /// >>> plan = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=30, norm=1.5).plan(2000, 8)
 /// >>> plan.n_iter, [count for event, count in plan.events]
 /// (30, [30, 1])
-#[pyclass(name = "SubmodularPlan", module = "dpsparse", frozen)]
+#[pyclass(name = "SubmodularPlan", module = "dpsparse", frozen, dict)]
 struct PySubmodularPlan(SubmodularMinimisationPlan);
 
 #[pymethods]
@@ -77,6 +77,15 @@ impl PySubmodularPlan {
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
         events_to_python(py, self.0.sums.events().iter().copied())
+    }
+
+    /// Nothing changes a plan.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse import _core
 from dpsparse._core import GreedyPlan, InvalidArgumentError, InvalidDataError
+from dpsparse._origin import made_by
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.blocks import Blocks
 from dpsparse.distributed import Shards
@@ -57,7 +58,7 @@ class PrivateGreedy(BaseEstimator):
             If a parameter is out of its domain.
         """
         self._check_elements(positive_integer("n_features", n_features))
-        return _core.plan_greedy(
+        plan = _core.plan_greedy(
             n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
             n_features=n_features,
             n_selected=positive_integer("n_selected", self.n_selected),
@@ -67,6 +68,7 @@ class PrivateGreedy(BaseEstimator):
             records_per_person=positive_integer("records_per_person", self.records_per_person),
             assumptions=[],
         )
+        return made_by(plan, self, n_samples, n_features)
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, SubmodularPlan
+from dpsparse._origin import made_by
 from dpsparse._validation import number, positive_integer
 from dpsparse.estimators._validation import checked_ledger, public_count, seed
 from dpsparse.estimators._whole import whole_or_nothing
@@ -67,7 +68,7 @@ class PrivateSummands(BaseEstimator):
         InvalidArgumentError
             If a parameter is out of its domain.
         """
-        return _core.plan_submodular(
+        plan = _core.plan_submodular(
             n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
             n_features=positive_integer("n_features", n_features),
             norm=number("norm", self.norm),
@@ -77,6 +78,7 @@ class PrivateSummands(BaseEstimator):
             adjacency=self.adjacency,
             minimum_norm_point=self._minimum_norm_point,
         )
+        return made_by(plan, self, n_samples, n_features)
 
     @whole_or_nothing
     def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:

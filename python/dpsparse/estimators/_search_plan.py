@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._origin import reduced
 from dpsparse.privacy import epsilon_from_rho, rho_from_epsilon
 
 __all__ = ["SearchPlan", "Shares", "plan_search"]
@@ -64,7 +65,9 @@ class SearchPlan:
     selection_epsilon: float
     epsilon: float
     delta: float
-    search: _core.Search
+    search: _core.Search = field(repr=False)
+
+    __reduce__ = reduced
 
     @property
     def events(self) -> tuple[tuple[Any, int], ...]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, ScalerPlan
+from dpsparse._origin import made_by
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._tables import (
@@ -195,7 +196,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If a parameter is out of its domain.
         """
         warn_of_default_bounds(self)
-        return self._plan(n_samples, column_count(self, n_features), feature_bounds(self))
+        plan = self._plan(n_samples, column_count(self, n_features), feature_bounds(self))
+        return made_by(plan, self, n_samples, n_features)
 
     def _plan(self, n_samples: int, n_features: int, bounds: _Box) -> ScalerPlan:
         if not 0 <= number("margin", self.margin) < np.inf:

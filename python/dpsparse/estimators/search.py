@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
+from dpsparse._origin import made_by, parts_of
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, optional_positive, positive_integer
 from dpsparse.blocks import Blocks, Unchanged
@@ -238,7 +239,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
         warn_of_default_bounds(self.estimator, self.estimator._default_targets)
-        return self._planned(settings, n_samples, n_features, None, {}, self._max_weight())
+        plan = self._planned(settings, n_samples, n_features, None, {}, self._max_weight())
+        made_by(plan, self, n_samples, n_features)
+        parts_of(plan, "fits", "refits")
+        return plan
 
     def _planned(
         self,

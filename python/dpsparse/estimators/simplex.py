@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._origin import made_by
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._files import WrittenModel
@@ -88,7 +89,7 @@ class _PrivateSimplex(WrittenModel, BaseEstimator):
             ``delta`` allow.
         """
         warn_of_default_bounds(self)
-        return self._plan(n_samples, n_features)
+        return made_by(self._plan(n_samples, n_features), self, n_samples, n_features)
 
     def _plan(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Plan:
         statement = self._statement(

@@ -1,19 +1,24 @@
-"""HTML of plans and certificates for notebooks, curves of plans, and costs as events of another package.
+"""HTML of plans and certificates for notebooks, pickles and curves of plans, and costs as events of another package.
 
 All are classes of the compiled core, which knows no HTML, no estimators and no other packages: ``_repr_html_``,
-``Plan.curve``, and ``to_dp_accounting`` of certificates and accountants, are set here, once, when the package is
-imported. These are the only changes that Python makes to classes of the core, and they change nothing that is recorded.
+``__reduce__`` of plans, ``Plan.curve``, and ``to_dp_accounting`` of certificates and accountants, are set here, once,
+when the package is imported. These are the only changes that Python makes to classes of the core, and they change
+nothing that is recorded.
 """
 
 from __future__ import annotations
 
-from dpsparse._core import Accountant, Certificate, Plan, ScalerPlan
+from dpsparse._core import Accountant, Certificate, GreedyPlan, Plan, ScalerPlan, SubmodularPlan
 from dpsparse._lazy import LateMethod
 
 __all__ = ["attach"]
 
 #: Classes, the methods that they are given, and where these are: imported when they are first asked for.
 _METHODS = (
+    (Plan, "__reduce__", "dpsparse._origin", "reduced"),
+    (ScalerPlan, "__reduce__", "dpsparse._origin", "reduced"),
+    (GreedyPlan, "__reduce__", "dpsparse._origin", "reduced"),
+    (SubmodularPlan, "__reduce__", "dpsparse._origin", "reduced"),
     (Plan, "curve", "dpsparse.words.curve", "plan_curve"),
     (Plan, "_repr_html_", "dpsparse.words.notebook", "plan_html"),
     (ScalerPlan, "_repr_html_", "dpsparse.words.notebook", "plan_html"),
@@ -24,6 +29,6 @@ _METHODS = (
 
 
 def attach() -> None:
-    """Give plans and certificates their HTML, plans their curves, and costs their way out; once, at import."""
+    """Give plans and certificates their HTML, plans pickles and curves, and costs their way out; once, at import."""
     for kind, name, module, function in _METHODS:
         LateMethod(module, function).attach(kind, name)

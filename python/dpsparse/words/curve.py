@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._origin import origin_of
 from dpsparse._validation import number
 from dpsparse.words.summary import Summary
 
-__all__ = ["EPSILONS", "PlanCurve", "checked_epsilons", "curve_of", "made_by", "plan_curve", "plan_numbers"]
+__all__ = ["EPSILONS", "PlanCurve", "checked_epsilons", "curve_of", "plan_curve", "plan_numbers"]
 
 #: The budgets that are compared where none are given.
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -102,13 +103,6 @@ def checked_epsilons(epsilons: Any) -> list[float]:
     return listed
 
 
-def made_by(plan: Plan, estimator: Any, n_samples: int, n_features: int | None) -> Plan:
-    """Let a plan know its estimator's parameters, as they are now, and return it."""
-    origin = (type(estimator), estimator.get_params(deep=False), n_samples, n_features)
-    plan._origin = origin  # type: ignore[attr-defined]
-    return plan
-
-
 def plan_curve(self: Plan, *, epsilons: Sequence[float] = EPSILONS) -> PlanCurve:
     """Plan the same fit for several epsilons, as ``plan_curve`` of the estimator does.
 
@@ -130,9 +124,9 @@ def plan_curve(self: Plan, *, epsilons: Sequence[float] = EPSILONS) -> PlanCurve
     DpsparseError
         For an epsilon that no plan exists for.
     """
-    origin = getattr(self, "_origin", None)
-    if origin is None:
+    origin = origin_of(self)
+    if origin is None or not hasattr(origin.kind, "plan_curve"):
         raise InvalidArgumentError("plan must be made by the method plan of an estimator to have a curve")
-    kind, parameters, n_samples, n_features = origin
-    curve: PlanCurve = kind(**parameters).plan_curve(n_samples, n_features, epsilons=epsilons)
+    estimator = origin.kind(**origin.parameters)
+    curve: PlanCurve = estimator.plan_curve(origin.n_samples, origin.n_features, epsilons=epsilons)
     return curve
