@@ -25,6 +25,15 @@ def test_the_licences_of_all_crates_are_listed_and_shipped():
     assert all((ROOT / path).is_file() for path in PROJECT["license-files"])
 
 
+def test_sources_hold_what_tests_read():
+    """Who unpacks a source distribution runs the README's commands there: folders with a dot were left out."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]
+    shipped = [Path(entry["path"]) for entry in settings["include"] if entry["format"] == "sdist"]
+    for path in ("tests/conftest.py", "python/docs/index.md", "benches/SPEED.md", ".ci/run", ".github/CITATION.cff"):
+        assert (ROOT / path).is_file()
+        assert any(Path(path).is_relative_to(str(pattern).partition("*")[0]) for pattern in shipped), path
+
+
 class Outcomes:
     """What a run of pytest had to say, test by test."""
 

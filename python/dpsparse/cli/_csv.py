@@ -93,7 +93,7 @@ def check_columns(names: Collection[str], wanted: Collection[str]) -> None:
     if absent:
         raise InvalidDataError(
             f"the table has no column {absent[0]!r}, which the schema, the model or --target names: its first line "
-            "must name the columns, spelled alike"
+            "must name the columns, spelled alike, and of CSV with commas between them"
         )
 
 
@@ -117,7 +117,8 @@ def _rows(path: str) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
                 raise InvalidDataError("the table has several columns of one name")
             yield names, _whole(rows, len(names))
     except UnicodeDecodeError:
-        raise InvalidDataError("the table is no text in UTF-8") from None  # the original shows a byte
+        # the original shows a byte
+        raise InvalidDataError("the table is no text in UTF-8: save it as such, spreadsheets as CSV UTF-8") from None
     except csv.Error:
         problem = "the table is no CSV: commas between cells, double quotes around those that hold commas"
         raise InvalidDataError(problem) from None
@@ -144,7 +145,10 @@ def _whole(rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
         if len(row) == width:
             yield row
         elif row:
-            raise InvalidDataError("a row of the table has another number of cells than its first line")
+            raise InvalidDataError(
+                "a row of the table has another number of cells than its first line: commas stand between cells, and "
+                "double quotes around those that hold one"
+            )
 
 
 def _floats(name: str, cells: list[str], missing: Collection[str]) -> npt.NDArray[np.float64]:
