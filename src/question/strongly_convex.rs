@@ -33,8 +33,8 @@ const MOST_STEPS: f64 = 1e7;
 /// A ridge that makes an objective strongly convex.
 ///
 /// # Errors
-/// [`Error::UnsoundMechanism`] for 0, with which nothing is proved; [`Error::InvalidArgument`] for one that is negative or
-/// not finite.
+/// [`Error::UnsoundMechanism`] for 0, with which nothing is proved; [`Error::InvalidArgument`] for one that is negative
+/// or not finite.
 pub(crate) fn check_ridge(ridge: f64) -> Result<f64> {
     if ridge == 0.0 {
         return Err(Error::UnsoundMechanism(
@@ -56,8 +56,8 @@ impl Statement {
     /// The minimiser of a reviewed loss with a ridge, and a reviewed norm times alpha as a penalty where one is given.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] for a user's own loss, or clamped slopes of several scores, and as [`check_ridge`];
-    /// [`Error::InvalidArgument`] for an alpha that is not positive and finite, or a norm on other features.
+    /// [`Error::UnsoundMechanism`] for a user's own loss, clamped slopes of several scores, or a ridge of 0;
+    /// [`Error::InvalidArgument`] for a ridge or an alpha that is not positive and finite, or a norm on other features.
     pub fn strongly_convex(
         self: &Arc<Self>,
         model: &RoomModel,
