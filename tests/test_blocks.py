@@ -223,7 +223,7 @@ def test_folders_that_are_called_after_values_stay_unnamed(tmp_path):
     bare = ds.dataset(tmp_path, schema=table.schema)
     with pytest.raises(InvalidDataError, match="has no column 'town'") as caught:
         blocks.from_arrow(bare)
-    assert "Paris" not in chained(caught.value)
+    assert not any(town in chained(caught.value) for town in ("Paris", "Oslo"))
 
 
 def test_files_that_go_or_are_damaged_are_told(tmp_path):
