@@ -322,7 +322,6 @@ def test_a_threshold_makes_it_sparse_again():
 # --- arguments ---
 
 BAD = [
-    ({"ridge": 0.0}, "ridge"),
     ({"ridge": -1.0}, "ridge"),
     ({"ridge": math.nan}, "ridge"),
     ({"ridge": "a"}, "ridge"),
@@ -349,6 +348,13 @@ def test_bad_options(options, match, variant):
     for loss in ("logistic", "squared"):
         with pytest.raises(InvalidArgumentError, match=match):
             classifier(DualFrankWolfe(**given), loss=loss).fit(X, Y)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_no_ridge_has_no_guarantee(variant, loss):
+    with pytest.raises(UnsoundMechanismError, match="not strongly convex"):
+        classifier(DualFrankWolfe(variant, alpha=0.05, ridge=0.0), loss=loss).fit(X, Y)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
