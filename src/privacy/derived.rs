@@ -20,9 +20,9 @@ pub enum Derived {
     Restricted(Vec<u32>),
     /// The features that vary.
     Varying,
-    /// A public score is the only feature.
+    /// Public scores are the only features.
     Projected {
-        /// The score.
+        /// The scores.
         projection: Projection,
         /// The schema of the images.
         schema: Schema,

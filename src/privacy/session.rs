@@ -285,11 +285,12 @@ impl<'a> Session<'a> {
         Ok(self.with(made))
     }
 
-    /// The same records with a public score as their only feature, as `to` states them.
+    /// The same records with public scores as their only features, as `to` states them: as many as it has.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::projected`]), coefficients
-    /// that are not one a column, or targets that are not those of a regression and would change.
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::projected_scores`]),
+    /// coefficients that are not one a column of each score, or targets that are not those of a regression and would
+    /// change.
     pub fn projected(
         &mut self,
         projection: &Projection,
@@ -297,10 +298,10 @@ impl<'a> Session<'a> {
     ) -> Result<Session<'_>> {
         self.derives(to, Derivation::Projected)?;
         let records = self.records.get();
-        if projection.theta().len() != records.schema().n_columns() {
+        if projection.theta().len() != to.schema().n_features() * records.schema().n_columns() {
             return Err(Error::invalid(
                 "projection",
-                "must have one coefficient a column of the records",
+                "must have one coefficient a column of the records, for each score",
             ));
         }
         let reals = matches!(to.schema().target(), Target::Interval { .. });

@@ -12,7 +12,7 @@
 //!
 //! | shape | kinds | proof |
 //! |---|---|---|
-//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`ClassCounts`] | a bound on one contribution |
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`ScoreSlope`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`ClassCounts`] | a bound on one contribution |
 //! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
@@ -45,6 +45,7 @@ mod projection;
 mod quantile;
 pub(crate) mod ranges;
 mod running_sums;
+mod score_slope;
 mod sensitivity;
 mod softmax;
 mod space;
@@ -74,6 +75,7 @@ pub use point::{Point, TiltNoise};
 pub use projection::Projection;
 pub use ranges::{Ranges, RangesOf};
 pub use running_sums::RunningSumsPlan;
+pub use score_slope::ScoreSlope;
 pub use softmax::{SmoothLoss, Softmax, SoftmaxDraws, stability};
 pub use split::Split;
 pub use statement::Statement;

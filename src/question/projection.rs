@@ -1,9 +1,9 @@
-//! The public score of a record as its only feature.
+//! Public scores of a record as its only features.
 
 use crate::error::{Error, Result, positive};
 
-/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta; and y -> clamp(zoom y, -1,
-/// 1).
+/// x -> clamp(<theta_k, x>/reach, -1, 1) for every score k, in scaled units, the intercept included in theta_k; and y
+/// -> clamp(zoom y, -1, 1).
 ///
 /// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
 /// every storage: neighbouring records stay neighbouring.
@@ -37,12 +37,12 @@ impl Projection {
         })
     }
 
-    /// One coefficient a column of the records, the intercept last.
+    /// For each score one coefficient a column of the records, the intercept last.
     pub fn theta(&self) -> &[f64] {
         &self.theta
     }
 
-    /// The score whose image is 1.
+    /// The score, any of them, whose image is 1.
     pub fn reach(&self) -> f64 {
         self.reach
     }

@@ -276,6 +276,19 @@ impl Statement {
     /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer, a value
     /// outside (0, 1], or a norm that is not positive and finite.
     pub fn projected(self: &Arc<Self>, intercept: f64, norm: f64) -> Result<Arc<Self>> {
+        self.projected_scores(1, intercept, norm)
+    }
+
+    /// The same with so many public scores as features; records count by the Euclidean norm of all of theirs.
+    ///
+    /// # Errors
+    /// As [`Statement::projected`]; [`Error::InvalidArgument`] without any score.
+    pub fn projected_scores(
+        self: &Arc<Self>,
+        scores: usize,
+        intercept: f64,
+        norm: f64,
+    ) -> Result<Arc<Self>> {
         if !self.schema.has_intercept() {
             return Err(Error::invalid(
                 "fit_intercept",
@@ -287,7 +300,7 @@ impl Statement {
             upper: vec![1.0],
         };
         let target = self.schema.target();
-        let schema = Schema::new(1, bounds, Geometry::Uncentred, target, true, None)?;
+        let schema = Schema::new(scores, bounds, Geometry::Uncentred, target, true, None)?;
         let schema = schema
             .with_intercept_value(intercept)?
             .with_gradient_norm(norm)?;

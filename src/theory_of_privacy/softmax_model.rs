@@ -14,6 +14,8 @@
 //! | the entries of the features of a group G, all classes, with any signs | 2 D_1 \|x_G\|_1 | \|sum t_kj d_k x_j\| <= sum_j \|x_j\| sum_k \|d_k\| |
 //! | everything, in L2 | 2 D_2 R2 | \|d x'\|_F = \|d\|_2 \|x\|_2 |
 //!
+//! | the sum of the entries of class k and feature k, where there is one feature a class | 2 D_2 R2 | \|sum_k d_k x_k\| <= \|d\|_2 \|x\|_2 (Cauchy and Schwarz) |
+//!
 //! So a selection over the l1 ball of all K p entries costs what it does for one score, one over groups of a feature's
 //! coefficients in all classes twice as much, and a noisy gradient sqrt 2 times as much: not K times. One certificate
 //! covers all classes. Splitting K classes into pairs would spend K budgets.
@@ -48,6 +50,11 @@
 //! such terms, with a Jacobian that is proved here for rank 1 only. These raise
 //! [`Error::UnsoundMechanism`](crate::Error::UnsoundMechanism) before any record is read; none falls back on one model
 //! a class.
+//!
+//! **A factor for all scores.** A record whose only features are its K public scores x_k has the derivative sum_k d_k
+//! x_k along one factor for all of them: the diagonal of its gradient, added up in integers before there is noise. It
+//! moves by no more than the gradient, and its noise is on one number. Added up afterwards K entries would have K times
+//! that variance. As |d|_1 <= 2 and |x_k| <= 1, sums over 2^31 records fit 64 bits.
 //!
 //! Held by: `loss/softmax.rs` and `privacy/slopes.rs` (bounds, as properties), `privacy/tests/classes.rs` (neighbours,
 //! enumerated), `mechanism/class_tests.rs` (two classes have the scalar model's law).

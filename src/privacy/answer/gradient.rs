@@ -1,6 +1,6 @@
 use super::{Answer, Room};
 use crate::error::{Error, Result};
-use crate::privacy::records::{Move, Pass, States};
+use crate::privacy::records::{Move, Pass, Records, States, Watch};
 use crate::question::{Gradient, lattice_directions};
 use crate::schema::Schema;
 
@@ -28,7 +28,22 @@ impl Answer for Gradient {
     }
 
     fn draw(&self, theta: &[f64], room: Room<'_, '_, States>) -> Result<Vec<f64>> {
-        let (directions, unit) = lattice_directions(theta, room.records.n_columns());
+        let sums = self.sums(theta, room.records, (room.state, room.watch))?;
+        let noisy = self.sum.add(&self.sum.floored(sums), 1.0, room.source)?;
+        let unit = self.unit();
+        Ok(noisy.iter().map(|&entry| entry as f64 * unit).collect())
+    }
+}
+
+impl Gradient {
+    /// The integer sums at theta, without noise.
+    pub(super) fn sums(
+        &self,
+        theta: &[f64],
+        records: &dyn Records,
+        (states, watch): (&mut States, Watch<'_>),
+    ) -> Result<Vec<i64>> {
+        let (directions, unit) = lattice_directions(theta, records.n_columns());
         let moves: Vec<Move<'_>> = (directions.iter().enumerate())
             .map(|(output, direction)| Move {
                 output,
@@ -42,9 +57,6 @@ impl Answer for Gradient {
             fresh: true,
             unit,
         };
-        let sums = room.records.fold(&pass, room.state, room.watch)?.0;
-        let noisy = self.sum.add(&self.sum.floored(sums), 1.0, room.source)?;
-        let unit = self.unit();
-        Ok(noisy.iter().map(|&entry| entry as f64 * unit).collect())
+        Ok(records.fold(&pass, states, watch)?.0)
     }
 }

@@ -18,6 +18,7 @@ mod permuted;
 mod point;
 mod quantile;
 mod ranges;
+mod score_slope;
 mod softmax;
 mod split;
 mod strongly_convex;

@@ -145,7 +145,10 @@ fn lost_shards_change_nothing() {
         lower: vec![-1.0],
         upper: vec![1.0],
     };
-    let one = Schema::new(1, unit, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+    let of_scores = |scores| {
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        Schema::new(scores, unit.clone(), geometry, target, true, None).unwrap()
+    };
     let derivations = [
         (
             Derived::Mapped {
@@ -159,9 +162,17 @@ fn lost_shards_change_nothing() {
         (
             Derived::Projected {
                 projection: Projection::new(vec![1.0, -0.5, 0.2, 0.1], 1.5).unwrap(),
-                schema: one,
+                schema: of_scores(1),
             },
             1,
+        ),
+        (
+            Derived::Projected {
+                projection: Projection::new(vec![0.3, 0.8, -1.0, 0.0, -0.4, 0.0, 0.7, 0.2], 0.9)
+                    .unwrap(),
+                schema: of_scores(2),
+            },
+            2,
         ),
     ];
     let sums_of = |curator: &Curator<'_>| {

@@ -54,6 +54,69 @@ fn gradients_of_several_scores_move_by_no_more_than_their_sensitivity() {
     });
 }
 
+/// Slopes of scores, of records that are projected onto one a class or have a feature for each.
+#[test]
+fn slopes_of_scores_move_by_no_more_than_their_sensitivity() {
+    alone(|| {
+        let (mut reached, mut onto) = (Reached::default(), 0);
+        for setting in class_settings() {
+            let about = &setting.about;
+            if n_features(&setting) != CLASSES {
+                assert!(about.score_slope(&setting.model, 1.0).is_err());
+                continue;
+            }
+            onto += usize::from(setting.name.ends_with("onto scores"));
+            for multiplier in [1.0, 1e5] {
+                let question = about.score_slope(&setting.model, multiplier).unwrap();
+                // One class has nearly all probability: a record of another has slopes of the length sqrt(2), whose
+                // signs are those of its scores, or not.
+                for (size, last) in [(0.0, 0.0), (2.0, 0.5), (0.0, 80.0), (90.0, 0.0)] {
+                    let mut theta = coefficients(about.n_columns(), last);
+                    let diagonal = theta.iter_mut().step_by(about.n_columns() + 1);
+                    diagonal.for_each(|theta| *theta += size);
+                    let moved = setting.worst(
+                        &[question.once()],
+                        &|session| session.ask(&question, &theta).map(drop),
+                        &l2,
+                    );
+                    reached.add(&setting, moved, gaussian(&question));
+                }
+            }
+        }
+        assert!(onto >= 50, "{onto}");
+        reached.at_least(0.8);
+    });
+}
+
+/// A slope of scores is the sum of the diagonal of their gradient, of every record by its own weights.
+#[test]
+fn slopes_of_scores_are_diagonals_of_gradients() {
+    alone(|| {
+        for setting in class_settings() {
+            if n_features(&setting) != CLASSES {
+                continue;
+            }
+            let (about, columns) = (&setting.about, setting.about.n_columns());
+            let theta: Vec<f64> = (0..CLASSES * columns)
+                .map(|j| ((j * 7 % 5) as f64 - 1.7) / 2.0)
+                .collect();
+            let slope = about.score_slope(&setting.model, 1e-3).unwrap();
+            let gradient = about.gradient(&setting.model, 1e-3).unwrap();
+            let (data, planned) = (&setting.family()[1], [slope.once(), gradient.once()]);
+            let (result, seen) = asked(&setting, data, &planned, 7, &|session| {
+                session.ask(&slope, &theta)?;
+                session.ask(&gradient, &theta).map(drop)
+            });
+            result.unwrap();
+            let [Seen::Integers(slope), Seen::Integers(gradient)] = &seen[..] else {
+                panic!("{seen:?}");
+            };
+            let diagonal: i64 = (0..CLASSES).map(|k| gradient[k * columns + k]).sum();
+            assert_eq!(slope[..], [diagonal], "{}", setting.name);
+        }
+    });
+}
+
 /// Numbers of records, in the sum of sizes, of two classes and of three, with weights and without.
 #[test]
 fn numbers_of_classes_move_by_no_more_than_their_sensitivity() {

@@ -36,6 +36,16 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
         });
         assert_eq!(result.is_ok(), fits, "{columns}");
     }
+    let onto = root.projected_scores(2, 1.0, 1.0).unwrap();
+    let planned = [onto.moments(1.0).unwrap().once()];
+    for (columns, fits) in [(P + 1, false), (2 * P + 1, false), (2 * P + 2, true)] {
+        let projection = Projection::new(vec![1.0; columns], 1.0).unwrap();
+        let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+            session.projected(&projection, &onto).map(drop)
+        });
+        assert_eq!(result.is_ok(), fits, "{columns}");
+    }
+    assert!(root.projected_scores(0, 1.0, 1.0).is_err());
     let schema = Schema::new(
         P,
         bounds(),

@@ -144,6 +144,13 @@ pub fn map() -> FeatureMap {
     FeatureMap::new(vec![3.0, -1.5, 0.5], vec![0.4, 0.0, -0.3], 1.0).divided_by(1.2)
 }
 
+/// Coefficients of three scores a record.
+pub fn scores() -> Vec<f64> {
+    vec![
+        2.0, -0.7, 0.0, 0.4, -1.1, 0.9, 0.6, -0.2, 0.0, 0.3, -2.0, 0.1,
+    ]
+}
+
 /// Linear terms of either law.
 pub fn both_tilts() -> [TiltNoise; 2] {
     [
@@ -266,6 +273,11 @@ fn settings_of(losses: &[Kind]) -> Vec<Setting> {
                         push(View::Projected(zoomed), Arc::clone(&projected), how);
                     }
                     push(View::Projected(projection), projected, "projected");
+                    if let 2.. = target.outputs() {
+                        let onto = Projection::new(scores(), 1.3).unwrap();
+                        let about = root.projected_scores(target.outputs(), 0.1, 0.6);
+                        push(View::Projected(onto), about.unwrap(), "onto scores");
+                    }
                     let two = root.restricted(2).unwrap();
                     push(View::Restricted(vec![0, 2]), two, "restricted");
                     if root.schema().n_varying() < P {

@@ -110,7 +110,12 @@ pub(super) fn answers<R>(
         about: Arc::clone(root),
         model: model(),
     };
-    let mut data = Data::new(&shared());
+    let classes = root.schema().target().outputs() > 1;
+    let rows = shared().into_iter().map(|(x, y)| match classes {
+        true => (x, y.max(0.0)),
+        false => (x, y),
+    });
+    let mut data = Data::new(&rows.collect::<Vec<_>>());
     if root.schema().max_weight().is_some() {
         data = data.weighted(vec![0.3, MAX_WEIGHT, 9.0, 1.7]);
     }
@@ -164,6 +169,23 @@ fn sums_leave_with_the_noise_of_their_events() {
             .collect();
             let sigma = sigma(&question);
             follow("gradient", &noise, &|x| normal::cdf(x / sigma));
+        }
+
+        let three = Target::Multiclass { classes: P as u32 };
+        let root_of_three = root_of(true, three);
+        let softmax = RoomModel::for_target(&Logistic.into(), None, three).unwrap();
+        let theta: Vec<f64> = (0..12).map(|j| 0.7 - 0.3 * f64::from(j)).collect();
+        for multiplier in [2.0, 1e6] {
+            let slope = root_of_three.score_slope(&softmax, multiplier).unwrap();
+            let unit = slope.noise_scale() / sigma(&slope);
+            let noise: Vec<f64> = answers(&root_of_three, slope.once(), 3000, &|session| {
+                session.ask(&slope, &theta)
+            })
+            .into_iter()
+            .map(|(released, seen)| released / unit - integers(&seen)[0] as f64)
+            .collect();
+            let sigma = sigma(&slope);
+            follow("slope of scores", &noise, &|x| normal::cdf(x / sigma));
         }
 
         let sums = root.absolute_sums(3.0).unwrap();

@@ -108,6 +108,12 @@ fn everything(setting: &Setting, data: &Data) -> Vec<Vec<Seen>> {
             session.ask(&numbers, ()).map(drop)
         });
     }
+    if outputs == p {
+        let slope = about.score_slope(&setting.model, 1.0).unwrap();
+        ask(slope.once(), &|session| {
+            session.ask(&slope, &theta).map(drop)
+        });
+    }
     if outputs > 1 {
         return all;
     }
