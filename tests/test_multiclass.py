@@ -60,6 +60,7 @@ TAKEN = [
     make(),
     make(mechanism=NoisyNewton()),
     make(mechanism=NoisyNewton(share=0.0, clip=0.6)),
+    make(mechanism=NoisyNewton(line=0.2)),
     make(mechanism=NoisyProximalGradient(alpha=1e-3)),
     make(mechanism=NoisyGradientFrankWolfe()),
     make(mechanism=MirrorDescent()),
@@ -141,6 +142,58 @@ def test_it_is_near_the_model_that_made_the_classes():
     assert log_loss(y_test, model.predict_proba(X_test)) < log_loss(y_test, best.T) + 0.005
 
 
+def test_a_line_makes_scores_log_odds():
+    """Steps that stop on their way leave scores too small, by a half and more; a factor for all undoes it.
+
+    Classes stay as common, and the order of what features say of them too.
+    """
+    (X, y), (X_test, y_test) = records(2, 20_000), records(3, 20_000)
+    coefficients = []
+    for line in (None, 0.2):
+        mechanism = NoisyNewton(n_iter=3, damping=200.0, line=line)
+        model = make(epsilon=100.0, classes=CLASSES[:3], mechanism=mechanism).fit(X, y)
+        assert ("line through the scores" in model.certificate_.mechanism) == (line is not None)
+        labels, scores = np.searchsorted(model.classes_, y_test), model.decision_function(X_test)
+        mean = scores.mean(axis=0)
+
+        def loss(slope, scores=scores, mean=mean, labels=labels):
+            moved = np.exp(mean + slope * (scores - mean))
+            return log_loss(labels, moved / moved.sum(axis=1, keepdims=True))
+
+        slopes = np.arange(0.5, 4.0, 0.05)
+        best = slopes[np.argmin([loss(slope) for slope in slopes])]
+        assert best > 1.5 if line is None else 0.85 < best < 1.15
+        shares = model.predict_proba(X_test).mean(axis=0)
+        assert np.abs(shares - np.bincount(labels) / len(labels)).max() < 0.03
+        coefficients.append(model.coef_ / np.linalg.norm(model.coef_))
+    assert np.abs(coefficients[0] - coefficients[1]).max() < 0.03
+
+
+def test_a_line_without_a_signal_leaves_shares():
+    """Nothing is told by features: log losses are those of the shares, whatever the noise."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (N, P)), np.array(CLASSES)[rng.choice(4, N, p=(0.5, 0.3, 0.15, 0.05))]
+    shares = np.unique(y, return_counts=True)[1] / N
+    entropy = -(shares * np.log(shares)).sum()
+    for epsilon in (0.3, 2.0):
+        losses = []
+        for seed in range(10):
+            model = make(epsilon=epsilon, delta=1e-7, random_state=seed).fit(X, y)
+            losses.append(log_loss(y, model.predict_proba(X)))
+        assert np.mean(losses) < entropy + 0.02
+
+
+def test_a_line_of_classes_is_the_same_in_every_storage():
+    X, y = records(n=3000)
+    X[np.abs(X) < 0.7] = 0.0
+    weights = np.random.default_rng(1).uniform(0, 2, len(y))
+    for arguments, fitted in [({}, {}), ({"max_weight": 2.0}, {"sample_weight": weights})]:
+        model = make(mechanism=NoisyNewton(line=0.2, clip=0.6), **arguments)
+        dense, rows = (clone(model).fit(kind(X), y, **fitted) for kind in (np.asarray, sp.csr_matrix))
+        assert (dense.coef_ == rows.coef_).all()
+        assert (dense.intercept_ == rows.intercept_).all()
+
+
 def test_selection_is_readable():
     X, y = records()
     groups = make(mechanism=SelectRefit(n_selected=4), epsilon=20.0).fit(X, y)
@@ -186,7 +239,12 @@ REFUSED = [
     (InvalidArgumentError, "loss must be", {"loss": "hinge"}),
     (InvalidArgumentError, "loss must be", {"loss": "squared", "mechanism": FrankWolfe()}),
     (InvalidArgumentError, "loss must be", {"loss": lambda z, y: np.tanh(z - y)}),
-    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1, share=0.0)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1, radius=3.0)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1, alpha=0.1)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1, ridge=0.1)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=1.0)}),
+    (InvalidArgumentError, "fit_intercept", {"mechanism": NoisyNewton(line=0.1), "fit_intercept": False}),
     (InvalidArgumentError, "start", {"mechanism": NoisyNewton(start=1.0)}),
     (InvalidArgumentError, "norm", {"mechanism": FrankWolfe(), "norm": "simplex"}),
 ]

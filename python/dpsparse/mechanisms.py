@@ -236,12 +236,13 @@ class NoisyNewton:
     line : float, optional
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
-        Needs an intercept and no more than two classes. None: no line.
+        Needs an intercept. With three or more classes it is the factor alone, for scores around their means; it needs
+        second moments, and no radius, alpha or ridge. None: no line.
     start : float, optional
         Share of the zCDP budget, in (0, 1), for the constant that steps start from: how common classes are, with the
         logistic loss or three or more classes, or how large counts are. Noise on such a count is far less than noise on
         the intercept in gradients. Needs an intercept. None: steps start at 0; "auto" takes 0.05 for two classes, 0.02
-        for counts, and for three or more classes, which no line follows, 0.05 to 0.4: as much as finds a share to
+        for counts, and for three or more classes, whose line has no constants, 0.05 to 0.4: as much as finds a share to
         within a twentieth.
     radius : float, optional
         Largest norm of the coefficients; of those of all classes together, where there are three or more, and then of

@@ -30,10 +30,18 @@ impl Facts<'_> {
         };
         NoisyNewton {
             clip: (self.logistic() && open < 1.0).then_some(open.max(self.least_clip())),
-            line: (self.intercept && outputs == 1).then_some(LINE_DEFAULT_SHARE),
+            line: self.line().then_some(LINE_DEFAULT_SHARE),
             start: (self.intercept && self.starts()).then_some(start),
             ..NoisyNewton::default()
         }
+    }
+
+    /// Whether a line is worth its budget: that of classes needs second moments, and models that nothing else holds.
+    fn line(&self) -> bool {
+        let Asked { alpha, radius, .. } = self.asked;
+        let held = radius.is_some() || alpha.is_some_and(|alpha| alpha > 0.0);
+        let free = self.n_features < NEWTON_COLUMNS && !held && !self.asked.has_ridge();
+        self.intercept && (self.target.outputs() == 1 || free)
     }
 
     fn choose(&self, mechanism: Box<dyn Mechanism>, reason: &'static str) -> Choice {

@@ -97,6 +97,43 @@ pub(super) fn with_eigenvalues(
     scaled * moments.eigenvectors.transpose()
 }
 
+/// The sum of the squared scores of `theta`.
+fn squares(moments: &SymmetricEigen<f64, Dyn>, theta: &DVector<f64>) -> f64 {
+    let parts = moments.eigenvectors.tr_mul(theta);
+    let values = moments.eigenvalues.iter();
+    values
+        .zip(&parts)
+        .map(|(value, x)| value.max(0.0) * x * x)
+        .sum()
+}
+
+/// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record, if
+/// the last column is a constant of this value that moments tell of: its own moment, which the mean is divided by, is
+/// [`TOLD`] times `noise`, the standard deviation of that on a moment.
+pub(super) fn law_of_scores(
+    moments: &SymmetricEigen<f64, Dyn>,
+    noise: f64,
+    theta: &DVector<f64>,
+    value: f64,
+    per_record: f64,
+) -> Option<ScoreLaw> {
+    let vectors = &moments.eigenvectors;
+    let values = moments.eigenvalues.iter().map(|value| value.max(0.0));
+    let last = vectors.row(vectors.nrows() - 1).transpose();
+    let parts = vectors.tr_mul(theta);
+    let terms = values.zip(&last).zip(&parts);
+    let (total, of_last) = terms.fold((0.0, 0.0), |(total, squares), ((value, at), x)| {
+        (total + value * at * x, squares + value * at * at)
+    });
+    let mean = (of_last > TOLD * noise).then(|| total / of_last)?;
+    let mut centred = theta.clone();
+    centred[theta.len() - 1] -= mean;
+    Some(ScoreLaw {
+        mean: value * mean,
+        deviation: (squares(moments, &centred) * per_record).sqrt(),
+    })
+}
+
 impl Evidence {
     /// H, without negative eigenvalues, and as gradients show it where they show more: as many multiplications as the
     /// cube of its columns, which lines have two of.
@@ -110,39 +147,7 @@ impl Evidence {
 
     /// The sum of the squared scores of `theta`.
     pub fn squares(&self, theta: &DVector<f64>) -> f64 {
-        let parts = self.moments.eigenvectors.tr_mul(theta);
-        let values = self.moments.eigenvalues.iter();
-        values
-            .zip(&parts)
-            .map(|(value, x)| value.max(0.0) * x * x)
-            .sum()
-    }
-
-    /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record,
-    /// if the last column is a constant of this value that moments tell of: its own, which the mean is divided by, is
-    /// [`TOLD`] times `noise`, the standard deviation of that on a moment.
-    pub fn scores(
-        &self,
-        theta: &DVector<f64>,
-        value: f64,
-        per_record: f64,
-        noise: f64,
-    ) -> Option<ScoreLaw> {
-        let vectors = &self.moments.eigenvectors;
-        let values = self.moments.eigenvalues.iter().map(|value| value.max(0.0));
-        let last = vectors.row(vectors.nrows() - 1).transpose();
-        let parts = vectors.tr_mul(theta);
-        let terms = values.zip(&last).zip(&parts);
-        let (total, squares) = terms.fold((0.0, 0.0), |(total, squares), ((value, at), x)| {
-            (total + value * at * x, squares + value * at * at)
-        });
-        let mean = (squares > TOLD * noise).then(|| total / squares)?;
-        let mut centred = theta.clone();
-        centred[theta.len() - 1] -= mean;
-        Some(ScoreLaw {
-            mean: value * mean,
-            deviation: (self.squares(&centred) * per_record).sqrt(),
-        })
+        squares(&self.moments, theta)
     }
 
     /// The minimiser that is expected, if before it was normal around `start` with these standard deviations.
@@ -245,31 +250,16 @@ mod tests {
     #[test]
     fn moments_tell_the_law_of_scores() {
         let v = 0.4;
-        let evidence = Evidence {
-            moments: SymmetricEigen::new(DMatrix::from_row_slice(
-                2,
-                2,
-                &[10.0, 4.0 * v, 4.0 * v, 2.0 * v * v],
-            )),
-            scale: 1.0,
-            theta: DVector::zeros(2),
-            gradient: DVector::zeros(2),
-            variance: 1.0,
-            secant: None,
-        };
-        let scores = |noise: f64| {
-            let theta = DVector::from_vec(vec![2.0, 5.0]);
-            evidence.scores(&theta, v, 0.5, noise)
-        };
+        let moments = DMatrix::from_row_slice(2, 2, &[10.0, 4.0 * v, 4.0 * v, 2.0 * v * v]);
+        let moments = SymmetricEigen::new(moments);
+        let theta = DVector::from_vec(vec![2.0, 5.0]);
+        let scores = |noise: f64| law_of_scores(&moments, noise, &theta, v, 0.5);
         // The moment of the constant is .32.
         assert!(scores(0.17).is_none());
         let scores = scores(0.15).unwrap();
         assert!((scores.mean - (4.0 + 5.0 * v)).abs() < 1e-12);
         assert!((scores.deviation - 2.0).abs() < 1e-12);
-        let nothing = Evidence {
-            moments: SymmetricEigen::new(DMatrix::zeros(2, 2)),
-            ..evidence
-        };
-        assert!(nothing.scores(&DVector::zeros(2), v, 0.5, 0.0).is_none());
+        let nothing = SymmetricEigen::new(DMatrix::zeros(2, 2));
+        assert!(law_of_scores(&nothing, 0.0, &DVector::zeros(2), v, 0.5).is_none());
     }
 }

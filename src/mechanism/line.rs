@@ -322,7 +322,8 @@ impl Line {
     /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second
     /// class there. Without moments all that is known of scores is how common the classes are.
     fn odds(&self, fit: &Steps, clip: f64, constant: f64) -> (OddsLine, f64) {
-        let law = fit.scores.unwrap_or_else(|| ScoreLaw {
+        let told = fit.scores.as_ref().and_then(|scores| scores.first());
+        let law = told.copied().unwrap_or_else(|| ScoreLaw {
             mean: constant,
             deviation: self.signal.sqrt(),
         });

@@ -2,6 +2,7 @@
 //! cannot read a record.
 
 mod catalogue;
+mod class_line;
 mod class_scores;
 mod class_shares;
 mod class_shrinkage;

@@ -7,7 +7,7 @@ use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
 use super::damping::Damping;
 use super::divisor::Divisor;
-use super::evidence::{Evidence, with_eigenvalues};
+use super::evidence::{Evidence, law_of_scores, with_eigenvalues};
 use super::newton_descent::{Descent, Reached};
 use super::noisy_gradient::Gradients;
 use super::odds_line::ScoreLaw;
@@ -45,6 +45,11 @@ impl NewtonOptions {
             false => NEWTON_SHARE,
         };
         self.share.unwrap_or(usual)
+    }
+
+    /// Whether second moments are released.
+    pub fn moments(&self, problem: &Problem) -> bool {
+        self.share(problem) > 0.0
     }
 
     /// Whether intervals can be had from a regression's steps, if it is known how large residuals are: there are
@@ -108,8 +113,8 @@ pub(super) struct Steps {
     pub noise: f64,
     /// About the root of the mean square of scores, where moments tell it.
     pub deviation: Option<f64>,
-    /// About their mean and their standard deviation, where moments and an intercept tell both.
-    pub scores: Option<ScoreLaw>,
+    /// About the mean and the standard deviation of each score, where moments and an intercept tell both.
+    pub scores: Option<Vec<ScoreLaw>>,
     /// About the share that records count by.
     pub mean_weight: f64,
     /// Of one score, where there are moments.
@@ -288,8 +293,7 @@ impl NewtonSteps {
             let theta = reached.mean.as_mut_slice();
             shrink(theta, moments, &steps, self.scores, intercept);
         }
-        let moments = eigen.filter(|_| self.scores.0 == 1);
-        Ok(self.steps_of(reached, moments, trace, (noise, mean_weight), intercept))
+        Ok(self.steps_of(reached, eigen, trace, (noise, mean_weight), intercept))
     }
 
     /// Asks for all gradients, one a step, and keeps them in the trace.
@@ -332,7 +336,7 @@ impl NewtonSteps {
         }
     }
 
-    /// What steps release, with the moments of one score, where they are known.
+    /// What steps release, with the moments, where they are known.
     fn steps_of(
         &self,
         reached: Reached,
@@ -341,6 +345,24 @@ impl NewtonSteps {
         (noise, mean_weight): (f64, f64),
         intercept: bool,
     ) -> Steps {
+        let per_record = self.normaliser / mean_weight;
+        let noise_of_moments = self.moment_noise();
+        let scores = moments.as_ref().filter(|_| intercept).and_then(|moments| {
+            let theta = reached.mean.as_slice();
+            (theta.chunks(theta.len() / self.scores.0))
+                .map(|theta| {
+                    let theta = DVector::from_column_slice(theta);
+                    law_of_scores(
+                        moments,
+                        noise_of_moments,
+                        &theta,
+                        self.intercept,
+                        per_record,
+                    )
+                })
+                .collect()
+        });
+        let moments = moments.filter(|_| self.scores.0 == 1);
         let evidence = moments.map(|moments| Evidence {
             moments,
             scale: self.scale,
@@ -350,18 +372,12 @@ impl NewtonSteps {
             secant: reached.secant,
         });
         let mean = reached.mean;
-        let per_record = self.normaliser / mean_weight;
         let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
         let theta = mean.as_slice().to_vec();
-        let of_moments = self.moment_noise();
         Steps {
             noise,
             deviation: evidence.as_ref().map(deviation),
-            scores: (evidence.as_ref())
-                .filter(|_| intercept)
-                .and_then(|evidence| {
-                    evidence.scores(&mean, self.intercept, per_record, of_moments)
-                }),
+            scores,
             mean_weight,
             evidence,
             trace: trace.map(|trace| {

@@ -2,12 +2,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_line::ClassLine;
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::constant_scores::ConstantScores;
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
+use super::odds_line::ScoreLaw;
 use super::regularisation::{LossWeight, MOST, Regularisation};
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
@@ -70,7 +72,8 @@ pub struct NoisyNewton {
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
     pub clip: Option<f64>,
     /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
-    /// that is clamped less; None: no line.
+    /// that is clamped less; with three or more classes the factor alone, of scores around their means, which second
+    /// moments tell, and without a radius, an alpha or a ridge. None: no line.
     pub line: Option<f64>,
     /// Share of the zCDP budget, in (0, 1), for the scores of a constant, where steps start: how common classes are,
     /// with the logistic loss or three or more of them, or how large counts are; None: steps start at 0.
@@ -86,6 +89,8 @@ struct Release {
     start: Option<ConstantScores>,
     steps: NewtonSteps,
     line: Option<Line>,
+    /// With three or more classes.
+    class_line: Option<ClassLine>,
     /// In scaled units, those of the public bounds.
     beside: Regularisation,
     loss: LossWeight,
@@ -142,15 +147,31 @@ impl NoisyNewton {
     }
 
     fn line(&self, problem: &Problem, measures: bool) -> Result<Option<Line>> {
-        if self.line.is_some() && problem.outputs() > 1 {
-            return Err(Error::invalid(
-                "line",
-                "is through one score a record; leave it at None for three or more classes",
-            ));
-        }
-        (self.line)
+        (self.line.filter(|_| problem.outputs() == 1))
             .map(|share| Line::plan(problem, share, measures))
             .transpose()
+    }
+
+    /// With three or more classes.
+    fn class_line(&self, problem: &Problem, moments: bool) -> Result<Option<ClassLine>> {
+        let Some(share) = self.line.filter(|_| problem.outputs() > 1) else {
+            return Ok(None);
+        };
+        if !moments {
+            return Err(Error::invalid(
+                "line",
+                "needs second moments with three or more classes; leave it at None, or give them a share",
+            ));
+        }
+        // Models beyond a slope of 1 would leave a ball, and a penalty is of the slope too.
+        let held = |size: Option<f64>| size.is_some_and(|size| size > 0.0);
+        if self.radius.is_some() || held(self.alpha) || held(self.ridge) {
+            return Err(Error::invalid(
+                "line",
+                "with three or more classes is not for a radius, an alpha or a ridge; leave it at None",
+            ));
+        }
+        ClassLine::plan(problem, share).map(Some)
     }
 
     fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
@@ -250,7 +271,9 @@ impl Mechanism for NoisyNewton {
         let start = (self.start)
             .map(|share| ConstantScores::plan(&problem, share, rho))
             .transpose()?;
+        let class_line = self.class_line(&problem, options.moments(&problem))?;
         let mut companions = line.as_ref().map_or_else(Vec::new, Line::events);
+        companions.extend(class_line.iter().flat_map(ClassLine::events));
         companions.extend(start.iter().flat_map(ConstantScores::events));
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
@@ -258,7 +281,7 @@ impl Mechanism for NoisyNewton {
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let given = self.ridge.unwrap_or(0.0);
         let ridge = given + steps.damping.least / n_iter;
-        let after = describe_rest(line.is_some(), beside.sparsity.as_ref(), threshold);
+        let after = describe_rest(self.line.is_some(), beside.sparsity.as_ref(), threshold);
         let summary = Summary {
             mechanism: steps.describe(given) + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
@@ -273,6 +296,7 @@ impl Mechanism for NoisyNewton {
             start,
             steps,
             line,
+            class_line,
             beside,
             loss,
             slope,
@@ -286,6 +310,7 @@ impl Mechanism for NoisyNewton {
 impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
         let line = self.line.iter().flat_map(Line::planned);
+        let line = line.chain(self.class_line.iter().map(ClassLine::planned));
         let start = self.start.iter().map(ConstantScores::planned);
         start.chain(self.steps.planned()).chain(line).collect()
     }
@@ -308,12 +333,17 @@ impl Program<Fitted> for Release {
         let beside = self.beside.of_images(session.units(), self.loss);
         let clamped = beside.before_slope(self.slope).of_loss(self.loss.left);
         let steps = (self.steps).run(session, &start, &clamped, &progress)?;
+        let (laws, mean_weight) = (steps.scores.clone(), steps.mean_weight);
         let (mut scaled, trace) = match &self.line {
             Some(line) => line.run(session, steps, constant, &beside)?,
             None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
+        }
+        if let (Some(line), Some(laws)) = (&self.class_line, laws) {
+            let laws: Vec<ScoreLaw> = laws.iter().map(|law| law.times(self.slope)).collect();
+            line.run(session, &mut scaled, &laws, mean_weight)?;
         }
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;

@@ -26,6 +26,14 @@ pub(super) struct OddsLine {
 }
 
 impl ScoreLaw {
+    /// That of scores so many times as large.
+    pub fn times(self, slope: f64) -> Self {
+        Self {
+            mean: slope * self.mean,
+            deviation: slope * self.deviation,
+        }
+    }
+
     /// The line through the log odds that scores of a loss stand for whose derivatives are clamped at `clip`, as it is
     /// without noise, where records tell of it: they count by the curvature of their loss.
     ///

@@ -119,6 +119,14 @@
 //! p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times the bound, and the
 //! ridge that draws them to the start is as many times larger.
 //!
+//! **Three or more classes.** K scores of a record, less their means and over a public reach, are its only features,
+//! and one number, the sum of the diagonal of their gradient, tells how the loss changes with a factor for all of them
+//! ([`softmax_model`](super::softmax_model)). Records with longer scores than half their root mean square s count less,
+//! so that the curvature along the factor is at most s^2/4, by 1/2 for that of a softmax loss: steps that are divided
+//! by it converge, and a ridge draws them to 1 as far as noise asks. A mean score m becomes m sqrt((1 + pi d^2
+//! b^2/8)/(1 + pi d^2/8)) with the factor b, d^2 the variance of the difference between two scores: of normal scores
+//! shares stay about as they were (MacKay 1992).
+//!
 //! # How large residuals are
 //!
 //! A residual r has the slope clamp(r, -c, c). With the constant of a line off by t >= c all slopes are c, but for

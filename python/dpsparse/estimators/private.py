@@ -414,8 +414,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     which lessens the noise and changes only what records on the wrong side say; in "select-refit" and objective
     perturbation no line follows, and probabilities are too sure. Three or more classes take noisy Newton steps, and
     "select-refit" selects groups for all of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K),
-    what is noise by the released second moments is shrunk, and no line follows. Every constant stands in
-    ``src/plan/defaults/``, with where it comes from.
+    what is noise by the released second moments is shrunk, and one private factor for what features add to all scores
+    follows noisy Newton steps, with second moments and without ``alpha``, ``radius`` or ``ridge``. Every constant
+    stands in ``src/plan/defaults/``, with where it comes from.
 
     **Stopping and going on.** Ctrl-C raises ``KeyboardInterrupt`` and leaves the estimator as it was before the fit.
     Once the records are read all that the plan costs counts as spent, whenever it is stopped: count ``plan().events``

