@@ -177,6 +177,7 @@ impl Block<'_> {
             Pass::Targets { value, thresholds } => {
                 Sum(all_counts_at(thresholds, &self.0.targets, |y| value.of(y)))
             }
+            Pass::Mean(candidates) => Sum(self.0.about_the_mean(candidates)),
             Pass::Classes => Sum(self.0.shares_of_classes()),
             Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })

@@ -195,7 +195,9 @@ mod tests {
     use crate::privacy::records::Move;
     use crate::privacy::shards::tests::{Local, Raw};
     use crate::privacy::thresholds::FloatThresholds;
-    use crate::question::{FeatureMap, LinearModel, TargetValue};
+    use crate::question::{
+        FeatureMap, LinearModel, MeanCandidates, MeanCount, Question, TargetValue,
+    };
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::{Array2, Axis};
     use proptest::prelude::*;
@@ -246,6 +248,8 @@ mod tests {
             let map = FeatureMap::linear(vec![0.5, 1.0, -0.2]);
             let moved = FeatureMap::new(vec![0.5, 1.0, -0.2], vec![0.5, -0.1, 0.0], 0.9);
             let models = [LinearModel { coefficients: vec![0.5, -1.0, 2.0], intercepts: vec![0.1], feature_ranges: None }];
+            let mean = about_counts(n);
+            let mean = &mean.answer.candidates;
             let passes = [
                 gradient(true),
                 gradient(false),
@@ -259,6 +263,7 @@ mod tests {
                 Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
                 Pass::Norms { map: &map, candidates: &[0.3, 0.6, 1.8] },
                 Pass::Classes,
+                Pass::Mean(mean),
                 Pass::HeldOut { models: &models },
                 Pass::Targets { value: TargetValue::Itself, thresholds: &FloatThresholds::Listed(vec![-0.5, 0.5, 1.0]) },
             ];
@@ -290,6 +295,15 @@ mod tests {
         Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap()
     }
 
+    /// Of other targets than those of the records: passes over targets do not care.
+    fn about_counts(n: usize) -> Question<MeanCount> {
+        let bounds = statement(n).schema().bounds().clone();
+        let target = Target::counts(0.0, 9.0, true);
+        let schema = Schema::new(3, bounds, Geometry::Centred, target, true, None).unwrap();
+        let counts = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
+        counts.mean_count(0.1, 3.0, 0.1).unwrap()
+    }
+
     fn entries(n: usize) -> (Array2<f64>, Vec<f64>) {
         let x = Array2::from_shape_fn((n, 3), |(i, j)| ((i * 7 + j * 3) % 11) as f64 / 5.0 - 1.0);
         let y = (0..n).map(|i| [1.0, -1.0, 1.0][i % 3]).collect();
@@ -303,7 +317,8 @@ mod tests {
         model: &'a RoomModel,
         models: &'a [LinearModel],
         map: &'a FeatureMap,
-    ) -> [Pass<'a>; 11] {
+        mean: &'a MeanCandidates,
+    ) -> [Pass<'a>; 12] {
         let moves: &[Move] = &[];
         let unit = 1.0;
         [
@@ -333,6 +348,7 @@ mod tests {
                 candidates: &[0.3, 1.8],
             },
             Pass::Classes,
+            Pass::Mean(mean),
             Pass::HeldOut { models },
             Pass::Targets {
                 value: TargetValue::Itself,
@@ -363,7 +379,9 @@ mod tests {
             feature_ranges: None,
         }];
         let map = FeatureMap::linear(vec![0.5, 1.0, -0.2]);
-        for pass in passes(&model, &models, &map) {
+        let mean = about_counts(9);
+        let mean = &mean.answer.candidates;
+        for pass in passes(&model, &models, &map, mean) {
             let sums = |records: &dyn Records| {
                 records
                     .fold(&pass, &mut States::default(), &mut || Ok(()))

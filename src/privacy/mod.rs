@@ -79,6 +79,7 @@ mod journal;
 mod lagging_gradient;
 mod lagging_scores;
 mod lines;
+mod mean_count;
 mod minimiser;
 mod one_read;
 mod packed;

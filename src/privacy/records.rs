@@ -16,6 +16,7 @@ use super::thresholds::FloatThresholds;
 use crate::error::Result;
 use crate::question::FeatureMap;
 use crate::question::LinearModel;
+use crate::question::MeanCandidates;
 use crate::question::RoomModel;
 use crate::question::Statement;
 use crate::question::TargetValue;
@@ -92,8 +93,8 @@ pub trait Records: Sync {
 /// What is summed over the records: always bounded integers, each a function of one record and of public state.
 pub enum Pass<'a> {
     /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move.
-    /// Here as in [`Pass::Fine`], [`Pass::Moments`], [`Pass::Classes`] and [`Pass::HeldOut`] a record with a weight
-    /// adds its share.
+    /// Here as in [`Pass::Fine`], [`Pass::Moments`], [`Pass::Mean`], [`Pass::Classes`] and [`Pass::HeldOut`] a record
+    /// with a weight adds its share.
     Gradient {
         /// The loss.
         model: &'a RoomModel,
@@ -152,6 +153,8 @@ pub enum Pass<'a> {
         /// The thresholds.
         thresholds: &'a FloatThresholds,
     },
+    /// What the mean of counts is chosen by: three sums to a rate.
+    Mean(&'a MeanCandidates),
     /// The shares of the records of every class added up, in units; of two classes those of -1 first.
     Classes,
     /// The bounded loss of each of some released models.
@@ -175,6 +178,7 @@ impl Pass<'_> {
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
             Pass::Targets { thresholds, .. } => thresholds.len(),
+            Pass::Mean(candidates) => MeanCandidates::SUMS * candidates.len(),
             Pass::Classes => records.schema().target().classes(),
             Pass::HeldOut { models } => models.len(),
         }

@@ -13,7 +13,7 @@
 //! | shape | kinds | proof |
 //! |---|---|---|
 //! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`ScoreSlope`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`ClassCounts`] | a bound on one contribution |
-//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
+//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`MeanCount`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
 //! 6. `objective`, `class_slopes`: how far floats leave a minimiser from the true one, of one score and of several.
@@ -36,6 +36,7 @@ mod held_out;
 pub(crate) mod histograms;
 mod image_sums;
 mod lattice;
+mod mean_count;
 mod model;
 mod moments;
 mod objective;
@@ -68,6 +69,7 @@ pub use held_out::{HeldOut, LinearModel};
 pub use histograms::Histograms;
 pub use image_sums::ImageSums;
 pub use lattice::{GAMMA_FAILURE, PointNoise};
+pub use mean_count::MeanCount;
 pub use model::{RoomModel, SlopeBound, SlopeLattice};
 pub use moments::{MOST_MOMENT_COLUMNS, Moments};
 pub use permuted::{Permuted, PermutedOptions};
@@ -92,6 +94,7 @@ pub(crate) use gaussian_sum::GaussianSum;
 pub(crate) use gradient::lattice_directions;
 pub(crate) use held_out::LEVELS;
 pub(crate) use lattice::{LatticeLaw, LatticeNoise};
+pub(crate) use mean_count::MeanCandidates;
 pub(crate) use model::ModelData;
 pub(crate) use objective::Objective;
 #[cfg(test)]

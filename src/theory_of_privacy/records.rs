@@ -75,7 +75,8 @@
 //! precise slopes      u_i clamp(l'(z_i; y_i), -L, L), which errs by half an ulp more;
 //! second moments      of the rows round(sqrt(u_i) x_ij), no longer than x_i;
 //! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger;
-//! numbers of classes  round(u_i q) of the integer q that is one record.
+//! numbers of classes  round(u_i q) of the integer q that is one record;
+//! the mean of counts  round(u_i q) of the integers q that a record adds.
 //! ```
 //!
 //! Quantiles, norms, histograms and sums of sizes, of images too, which only set scales, count every record once. Draws
@@ -114,6 +115,25 @@
 //! records; Gaussian noise at a delta of 1/n^2 has some twice that, so that it is what a constant is made of that is
 //! released for the whole budget. Beside other releases, under zCDP, it is the other way round: sqrt(1/rho) records of
 //! Gaussian noise, twice that of Laplace.
+//!
+//! # The mean of counts
+//!
+//! A rate t is chosen by the exponential mechanism. With C a multiple of t, at least that of one count and at most the
+//! largest count, its score is the largest of
+//!
+//! ```text
+//! n/e - #{y <= t},   #{y <= t - 1} - n (1 - 1/e),   |sum_i min(y_i/C, 1) - n t/C|.
+//! ```
+//!
+//! Written as sums over records, sum_i (1/e - [y_i <= t]) and so on, n is no fact that neighbours share. What a record
+//! adds to each lies in an interval of length 1 that holds 0, and so does a share of it: a record more or less moves
+//! the sum by at most 1, and a replaced one by the difference of two such numbers. The largest of several numbers, and
+//! a size, move by no more than the one that moves most: sensitivity 1, and m for m records. Integers of 2^-14 keep the
+//! intervals, whose ends are integers.
+//!
+//! The third is 0 at the mean of counts clipped at C. The first two are not above 0 at the mean of a law with a
+//! log-concave density, which has at least 1/e of its mass on either side (Gruenbaum 1960). What rises with t and what
+//! falls with it meet in one valley.
 //!
 //! # Sums of images
 //!

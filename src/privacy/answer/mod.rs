@@ -13,6 +13,7 @@ mod histograms;
 mod image_sums;
 mod lagging_vertex;
 mod lattice;
+mod mean_count;
 mod moments;
 mod permuted;
 mod point;

@@ -9,7 +9,9 @@ use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Move, Pass, States, Sum};
 use crate::privacy::thresholds::FloatThresholds;
-use crate::question::{CLASS_UNIT, FeatureMap, LEVELS, LinearModel, ModelData, TargetValue};
+use crate::question::{
+    CLASS_UNIT, FeatureMap, LEVELS, LinearModel, MeanCandidates, ModelData, TargetValue,
+};
 
 /// [`Pass`], of those that end in sums over blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,6 +43,7 @@ pub(super) enum PassData {
         value: TargetValue,
         thresholds: FloatThresholds,
     },
+    Mean(MeanCandidates),
     Classes,
     HeldOut {
         models: Vec<LinearModel>,
@@ -115,6 +118,7 @@ impl PassData {
                 value,
                 thresholds: thresholds.clone(),
             },
+            Pass::Mean(candidates) => PassData::Mean(candidates.clone()),
             Pass::Classes => PassData::Classes,
             Pass::HeldOut { models } => PassData::HeldOut {
                 models: models.to_vec(),
@@ -156,6 +160,7 @@ impl PassData {
                 value: *value,
                 thresholds,
             }),
+            PassData::Mean(candidates) => fold(Pass::Mean(candidates)),
             PassData::Classes => fold(Pass::Classes),
             PassData::HeldOut { models } => fold(Pass::HeldOut { models }),
         }
@@ -170,6 +175,7 @@ impl PassData {
             PassData::Absolute | PassData::Images { .. } | PassData::Gains { .. } => entry,
             PassData::Ranges { features: None, .. } => n_features as i128,
             PassData::Ranges { .. } | PassData::Norms { .. } | PassData::Targets { .. } => 1,
+            PassData::Mean(_) => i128::from(MeanCandidates::LARGEST),
             PassData::Classes => i128::from(CLASS_UNIT),
             PassData::HeldOut { .. } => i128::from(LEVELS),
         }

@@ -630,6 +630,9 @@ proptest! {
         let model = RoomModel::new(&Logistic.into(), None).unwrap().as_data();
         let map = FeatureMap::new(vec![1.5; p], vec![-0.5; p], f64::INFINITY).with_target(0.5, 2.0);
         let models = vec![LinearModel { coefficients: vec![unit; p], intercepts: vec![1.0], feature_ranges: None }];
+        let counts = Schema::new(p, schema.bounds().clone(), Geometry::Uncentred, Target::counts(0.0, 9.0, true), true, None);
+        let counts = Statement::new(counts.unwrap(), 9, Adjacency::ReplaceOne, 1).unwrap();
+        let mean = counts.mean_count(0.5, 3.0, 0.1).unwrap();
         let [records, states, place, after] = numbers;
         let folds = [
             PassData::Gradient { model, moves: moves.clone(), fresh, unit },
@@ -637,6 +640,7 @@ proptest! {
             PassData::Images { map: map.clone(), row_norm: unit },
             PassData::Norms { map: map.clone(), candidates: vec![unit, 2.0] },
             PassData::Classes,
+            PassData::Mean(mean.answer.candidates),
             PassData::HeldOut { models },
         ];
         let folds = folds.map(|pass| Request::Fold { records, states: fresh.then_some(states), pass });

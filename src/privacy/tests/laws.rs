@@ -624,6 +624,22 @@ fn other_choices_follow_their_scores() {
             ((target + 1.0) * 8.0 + 0.25).round() as usize
         });
 
+        // Twelve rates an octave; of four records in two counts of ten, or of their shares.
+        let counts = Target::counts(0.0, 10.0, true);
+        let counted = root_of(true, counts);
+        let weighted = counted.schema().clone().with_max_weight(MAX_WEIGHT);
+        let weighted = Statement::new(weighted.unwrap(), shared().len(), Adjacency::ReplaceOne, 1);
+        for root in [counted, weighted.unwrap()] {
+            let question = root.mean_count(1.5, 3.0, 0.1).unwrap();
+            let rates = &question.answer.candidates;
+            let drawn = answers(&root, question.once(), CHOICES, &|session| {
+                session.ask(&question, ())
+            });
+            listed("mean of counts", &drawn, &|&rate| {
+                (0..rates.len()).find(|&k| rates.rate(k) == rate).unwrap()
+            });
+        }
+
         let question = root.held_out(2.0).unwrap();
         let models: Vec<LinearModel> = [1.0, -1.0, 0.0]
             .map(|factor| LinearModel {

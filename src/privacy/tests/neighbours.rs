@@ -288,7 +288,7 @@ fn vertices_are_chosen_within_their_range() {
 #[test]
 fn other_choices_keep_their_range() {
     alone(|| {
-        let mut reached: Vec<Reached> = (0..6).map(|_| Reached::default()).collect();
+        let mut reached: Vec<Reached> = (0..7).map(|_| Reached::default()).collect();
         for setting in settings().into_iter().step_by(3) {
             let p = n_features(&setting);
             let each = RangesOf::Each((0..p as u32).collect());
@@ -311,6 +311,14 @@ fn other_choices_keep_their_range() {
                         };
                         let moved = setting.worst(&[question.once()], &ask, &choice);
                         reached[4].add(&setting, moved, exponential(&question));
+                    }
+                    if counts {
+                        let question = setting.about.mean_count(0.7, 3.0, 0.1).unwrap();
+                        let ask = |session: &mut crate::privacy::Session<'_>| {
+                            session.ask(&question, ()).map(drop)
+                        };
+                        let moved = setting.worst(&[question.once()], &ask, &choice);
+                        reached[6].add(&setting, moved, exponential(&question));
                     }
                 }
                 Err(_) => assert_eq!(setting.about.schema().target(), Target::Classes),

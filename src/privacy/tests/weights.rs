@@ -114,6 +114,10 @@ fn everything(setting: &Setting, data: &Data) -> Vec<Vec<Seen>> {
             session.ask(&slope, &theta).map(drop)
         });
     }
+    if about.schema().target().units().is_some() {
+        let mean = about.mean_count(0.5, 3.0, 0.1).unwrap();
+        ask(mean.once(), &|session| session.ask(&mean, ()).map(drop));
+    }
     if outputs > 1 {
         return all;
     }
