@@ -214,6 +214,49 @@ def test_few_counts_have_a_constant_rate(alike):
     assert private(epsilon=0.25).fit(X, 0.0 * y).predict(X[:1])[0] > 0.0
 
 
+#: Laws of a thousand counts, and a mean D^2 that their constants exceed by three standard errors and more; the first
+#: three had -.05, -.45 and -.75 with a .55 quantile.
+LAWS = {
+    "geometric": (lambda rng: rng.geometric(0.2, 1000) - 1.0, -0.035),
+    "mostly zero, the others large": (lambda rng: rng.poisson(6.0, 1000) * (rng.random(1000) < 0.3), -0.22),
+    "negative binomial": (lambda rng: rng.negative_binomial(0.3, 0.3 / 3.3, 1000), -0.2),
+    "nine in ten are zero": (lambda rng: rng.geometric(0.4, 1000) * (rng.random(1000) < 0.1), -0.2),
+    "close together and far from zero": (lambda rng: rng.poisson(40.0, 1000), -0.15),
+}
+
+
+@pytest.mark.parametrize("high", [60, 6000])
+@pytest.mark.parametrize("law", LAWS)
+def test_constant_rates_are_near_the_mean(law, high):
+    draw, least = LAWS[law]
+    y = np.minimum(draw(np.random.default_rng(0)).astype(float), 60.0)
+    X = np.zeros((1000, 1))
+    models = [private(epsilon=0.1, y_bounds=(0, high), random_state=seed).fit(X, y) for seed in range(40)]
+    assert np.mean([model.score(X, y) for model in models]) > least
+    rate = np.mean([model.predict(X[:1])[0] for model in models])
+    assert 0.45 < rate / y.mean() < 1.2
+
+
+@pytest.mark.parametrize("high", [10, 10_000])
+def test_constant_rates_of_equal_counts_are_theirs(high):
+    X, y = np.zeros((1000, 1)), np.full(1000, 7.0)
+    for seed in range(40):
+        rate = private(epsilon=0.1, y_bounds=(0, high), random_state=seed).fit(X, y).predict(X[:1])[0]
+        # A rate in between has e^-18 of the weight of one there, and there are a hundred.
+        assert 6.0 < rate < 9.0
+
+
+def test_constant_rates_are_of_weighted_records():
+    X, y = np.zeros((1000, 1)), np.arange(1000) % 2 * 8.0
+    model = private(epsilon=0.1, max_weight=3.0)
+    weights = np.where(y > 0, 3.0, 1.0)
+    rates = [
+        model.set_params(random_state=seed).fit(X, y, sample_weight=weights).predict(X[:1])[0] for seed in range(40)
+    ]
+    # 6 of the shares that count, 4 of all records.
+    assert 5.0 < np.mean(rates) < 7.0
+
+
 @pytest.mark.parametrize("penalty", [{"alpha": 0.02}, {"ridge": 0.2}, {"radius": 0.15}])
 def test_penalties_of_counts_are_in_units_of_public_bounds_wherever_rates_start(penalty):
     X, y = concentrated(20_000)

@@ -2,6 +2,7 @@
 
 use super::class_constant::ClassConstant;
 use super::constant::Constant;
+use super::count_constant::CountConstant;
 use super::facts::{Asked, Facts};
 use super::private_scale::PrivateScale;
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -14,6 +15,7 @@ use crate::plan::Domain;
 use crate::plan::defaults::{
     COUNT_START_SHARE, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, class_start, noise_allows,
 };
+use crate::privacy::Target;
 
 impl Facts<'_> {
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
@@ -268,9 +270,10 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     };
     match facts.domain {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
-            let constant: Box<dyn Mechanism> = match facts.target.is_classes() {
-                true => Box::new(ClassConstant),
-                false => Box::new(Constant),
+            let constant: Box<dyn Mechanism> = match facts.target {
+                Target::Classes | Target::Multiclass { .. } => Box::new(ClassConstant),
+                Target::Counts { .. } => Box::new(CountConstant),
+                Target::Interval { .. } => Box::new(Constant),
             };
             Ok(facts.choose(constant, "too few records for a model"))
         }

@@ -1,10 +1,10 @@
-//! What is left of a regression, or of a model of counts, where records are too few for one.
+//! What is left of a regression where records are too few for one.
 
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::plan::defaults::{COUNT_CONSTANT_LEVEL, REGRESSOR_MARGIN, size_of_counts};
+use crate::plan::defaults::REGRESSOR_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Question, Schema, Session, Target};
 use crate::question::{TargetQuantile, TargetValue};
@@ -12,8 +12,8 @@ use crate::question::{TargetQuantile, TargetValue};
 /// Bounded ranges that the calibration considers.
 const BRACKET: (f64, f64) = (1e-12, 1000.0);
 
-/// The constant model: a quantile of the targets, of the level of the pinball loss, the median for other losses and
-/// [`COUNT_CONSTANT_LEVEL`] for counts, and no coefficients.
+/// The constant model: a quantile of the targets, of the level of the pinball loss and the median for other losses, and
+/// no coefficients.
 ///
 /// With the whole budget for one choice it lies among the targets at a fraction of the records that a model takes,
 /// whose noise in units of targets that were not found would be many times as large as they are. The median is off the
@@ -39,11 +39,7 @@ impl Mechanism for Constant {
     fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         check_intercept(&problem)?;
-        let usual = match problem.schema().target().units() {
-            Some(_) => COUNT_CONSTANT_LEVEL,
-            None => 0.5,
-        };
-        let level = problem.level().unwrap_or(usual);
+        let level = problem.level().unwrap_or(0.5);
         let epsilon0 = calibrate(Event::exponential, 1, problem.epsilon, delta, BRACKET)
             .map_err(|_: Error| Error::invalid("epsilon", "is too small for a choice"))?;
         let release = Release {
@@ -69,14 +65,7 @@ impl Program<Fitted> for Release {
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
-        let constant = match session.statement().schema().target() {
-            // The logarithm of a rate, which is not 0 where counts are.
-            Target::Counts { high, unit, .. } => {
-                let count = session.ask(&self.quantile, TargetValue::Size)?;
-                (size_of_counts(count, high) * high / unit).ln()
-            }
-            _ => session.ask(&self.quantile, TargetValue::Itself)?,
-        };
+        let constant = session.ask(&self.quantile, TargetValue::Itself)?;
         session.progress(1, 1)?;
         Ok(at_intercepts(&[constant], session.statement().schema()).into())
     }

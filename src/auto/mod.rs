@@ -3,6 +3,7 @@
 mod choice;
 mod class_constant;
 mod constant;
+mod count_constant;
 mod facts;
 pub(crate) mod private_scale;
 #[cfg(test)]

@@ -270,7 +270,9 @@ fn a_constant_is_one_release() {
     let pinball = || Admitted::from(Pinball::new(0.8, 0.1).unwrap());
     let hinge = || Admitted::from(SmoothedHinge::new(0.5).unwrap());
     let two = Target::Multiclass { classes: 2 };
-    let losses: [(Admitted, Target, bool, bool); 8] = [
+    let counts = Target::counts(0.0, 1.0, true);
+    let counts_loss = || Admitted::from(Poisson::new(8.0, 1.0).unwrap());
+    let losses: [(Admitted, Target, bool, bool); 10] = [
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
@@ -279,6 +281,8 @@ fn a_constant_is_one_release() {
         (Logistic.into(), two, true, true),
         (Logistic.into(), Target::Classes, false, false),
         (hinge(), Target::Classes, true, false),
+        (counts_loss(), counts, true, true),
+        (counts_loss(), counts, false, false),
     ];
     for (adjacency, persons) in [
         (Adjacency::ReplaceOne, 1),

@@ -123,10 +123,11 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
 
     Notes
     -----
-    "auto" chooses as for :class:`PrivateSparseRegressor`. A clamp biases the rates of a skewed law downwards, and what
-    noise shrinks is too small: in "auto" with noisy Newton steps a last line through the released log rates, from two
-    coefficients and with a wide clamp, moves the constant and multiplies all coefficients, so that rates are right on
-    average and ``exp(coef_)`` are rate ratios. Other mechanisms have no such line.
+    "auto" chooses as for :class:`PrivateSparseRegressor`; where n and epsilon are too small for any model, one rate
+    near the mean of the counts, by one choice of the exponential mechanism. A clamp biases the rates of a skewed law
+    downwards, and what noise shrinks is too small: in "auto" with noisy Newton steps a last line through the released
+    log rates, from two coefficients and with a wide clamp, moves the constant and multiplies all coefficients, so that
+    rates are right on average and ``exp(coef_)`` are rate ratios. Other mechanisms have no such line.
 
     References
     ----------
