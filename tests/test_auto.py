@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from dpsparse import (
     CustomLoss,
     DisjointGroups,
+    Hinge,
     ObjectivePerturbation,
     Pinball,
     PrivateSparseClassifier,
@@ -82,8 +83,13 @@ CLASSIFIERS = {
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
     "one wide range, small epsilon": (
         60,
-        {"bounds": (0, 30), "epsilon": 0.1, "loss": "hinge"},
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
         "rows shortened to a public norm",
+    ),
+    "one wide range, small epsilon, a hinge": (
+        60,
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "hinge"},
+        "a constant, the shares",
     ),
     "one wide range, small epsilon, log odds": (60, {"bounds": (0, 30), "epsilon": 0.1}, "a constant, the shares"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
@@ -109,7 +115,7 @@ CLASSIFIERS = {
     "very few records, another norm": (8, {"norm": "linf", "epsilon": 0.02}, "a constant, the shares"),
     "very few records, one feature": (1, {"epsilon": 0.05}, "rows shortened to a public norm, then noisy-newton"),
     "very few records, no scale": (8, {"epsilon": 0.02, "scale": None}, "select-refit"),
-    "very few records, a hinge": (8, {"epsilon": 0.02, "loss": "hinge"}, "select-refit"),
+    "very few records, a hinge": (8, {"epsilon": 0.02, "loss": "hinge"}, "a constant, the shares of the classes"),
     "very few records, no intercept": (8, {"epsilon": 0.02, "fit_intercept": False}, "select-refit"),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
@@ -368,6 +374,24 @@ def test_few_records_of_classes_leave_their_shares(adjacency):
         # Five standard errors of 200 means are .02 (a false alarm in 10^6), and even shares draw others by .01.
         assert np.abs(np.mean(found, axis=0) - shares).max() < 0.03
         assert np.std(found, axis=0).max() < 28.3 / n
+
+
+@pytest.mark.parametrize("width", [0.5, 1.5])
+def test_few_records_of_a_hinge_leave_the_larger_class(width):
+    """The score is the one that is best for three records in four of one class."""
+    n = 800
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 12))
+    labels = np.where(np.arange(n) % 4 > 0, "yes", "no")
+    facts = {"epsilon": 0.1, "loss": Hinge(width=width), "bounds": (-1, 1), "classes": ("no", "yes")}
+    scores = []
+    for seed in range(60):
+        model = PrivateSparseClassifier(random_state=seed, **facts).fit(X, labels)
+        assert not model.coef_.any()
+        assert keeps_its_claim(model.certificate_)
+        assert model.score(X, labels) == 0.75
+        scores.append(model.intercept_[0])
+    assert max(scores) <= 1.0
+    assert np.median(scores) == pytest.approx(1.0 - width / 3.0, abs=0.1)
 
 
 def test_shares_of_few_records_are_weighted():

@@ -4,7 +4,7 @@ use super::constant::{at_intercepts, check_intercept};
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::{Mechanism, scores_of_shares};
+use crate::mechanism::{Mechanism, NoisyNewton, scores_of_shares};
 use crate::plan::defaults::CLASSIFIER_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Question, Session, Target};
@@ -13,7 +13,14 @@ use crate::question::ClassCounts;
 /// Pure epsilons that the calibration considers.
 const BRACKET: (f64, f64) = (1e-12, 1000.0);
 
-/// The constant model of classes: the logarithms of their shares, and no coefficients.
+/// Whether shares of classes say what the best constant of a loss is: log odds, or for a hinge the score of the larger
+/// class.
+pub(super) fn has_constant(target: Target, loss: &str) -> bool {
+    NoisyNewton::starts(target, loss) || (target == Target::Classes && loss == "hinge")
+}
+
+/// The constant model of classes: the logarithms of their shares, for a hinge the score that is best for these shares,
+/// and no coefficients.
 ///
 /// With the whole budget in pure noise for one number a class, shares are found at a fraction of the records that a
 /// model takes. They are drawn to even ones by as much as they may be noise, so that what is uncertain is said to be.
@@ -27,6 +34,8 @@ pub(super) struct ClassConstant;
 struct Release {
     counts: Question<ClassCounts>,
     n_samples: f64,
+    /// Below its kink, of a hinge.
+    width: Option<f64>,
 }
 
 impl Mechanism for ClassConstant {
@@ -52,7 +61,16 @@ impl Mechanism for ClassConstant {
             predicted_excess_risk: 0.5 * problem.smoothness() * CLASSIFIER_MARGIN.powi(2),
             ..Summary::default()
         };
-        Plan::seal(problem, Release { counts, n_samples }, summary)
+        let width = match (problem.loss.name(), problem.loss.parameter()) {
+            ("hinge", Some((_, width))) => Some(width),
+            _ => None,
+        };
+        let release = Release {
+            counts,
+            n_samples,
+            width,
+        };
+        Plan::seal(problem, release, summary)
     }
 }
 
@@ -80,6 +98,23 @@ impl Release {
     }
 }
 
+/// The score with the least smoothed hinge loss for classes of these log odds, and 0 where they are even.
+///
+/// With a share of t for the larger class the slopes at a score z are -t min((1 - z)/width, 1) and (1 - t) min((1 +
+/// z)/width, 1): the second is at its end at the minimiser unless the width is more than 2 t.
+fn hinge_of_log_odds(log_odds: f64, width: f64) -> f64 {
+    let odds = log_odds.abs().exp();
+    let twice = 2.0 * odds / (1.0 + odds);
+    let score = match twice < width {
+        true => twice - 1.0,
+        false => 1.0 - width / odds,
+    };
+    match log_odds == 0.0 {
+        true => 0.0,
+        false => score.copysign(log_odds),
+    }
+}
+
 impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
         vec![self.counts.once()]
@@ -92,9 +127,41 @@ impl Program<Fitted> for Release {
         let schema = session.statement().schema();
         let (outputs, weighted) = (schema.target().outputs(), schema.max_weight().is_some());
         let (below, noise) = self.below(&numbers, outputs, weighted);
-        let scores = scores_of_shares(below, noise);
+        let mut scores = scores_of_shares(below, noise);
+        if let Some(width) = self.width {
+            (scores.iter_mut()).for_each(|score| *score = hinge_of_log_odds(*score, width));
+        }
         let scaled = at_intercepts(&scores, schema);
         session.progress(1, 1)?;
         Ok(scaled.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Loss, SmoothedHinge};
+
+    /// No other score has a lower mean loss, for kinks of any width, and it is on the side of the larger class.
+    #[test]
+    fn scores_of_a_hinge_are_its_minimisers() {
+        for width in [0.05, 0.5, 1.0, 1.3, 1.9, 3.0] {
+            let hinge = SmoothedHinge::new(width).unwrap();
+            for log_odds in [-4.0, -0.7, -0.01, 0.01, 0.3, 2.0, 40.0f64] {
+                let share = 1.0 / (1.0 + (-log_odds).exp());
+                let mean =
+                    |z: f64| share * hinge.value(z, 1.0) + (1.0 - share) * hinge.value(z, -1.0);
+                let found = hinge_of_log_odds(log_odds, width);
+                assert!(found * log_odds > 0.0 && found.abs() <= 1.0, "{found}");
+                for k in -300..=300 {
+                    let other = f64::from(k) / 200.0;
+                    assert!(
+                        mean(found) <= mean(other) + 1e-12,
+                        "{width} {log_odds} {found}"
+                    );
+                }
+            }
+            assert_eq!(hinge_of_log_odds(0.0, width), 0.0);
+        }
     }
 }

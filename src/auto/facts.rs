@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::class_constant::has_constant;
 use super::private_scale::{in_units_of_spread, models_targets};
 use crate::loss::Loss;
 use crate::mechanism::{ClassScores, NoisyNewton};
@@ -171,7 +172,7 @@ impl Facts<'_> {
         let takes = |loss: &dyn Loss| match self.target {
             Target::Interval { .. } => in_units_of_spread(loss.name()),
             Target::Counts { .. } => true,
-            Target::Classes | Target::Multiclass { .. } => self.starts(),
+            Target::Classes | Target::Multiclass { .. } => has_constant(self.target, loss.name()),
         };
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let few = match self.target.is_classes() {

@@ -272,7 +272,7 @@ fn a_constant_is_one_release() {
     let two = Target::Multiclass { classes: 2 };
     let counts = Target::counts(0.0, 1.0, true);
     let counts_loss = || Admitted::from(Poisson::new(8.0, 1.0).unwrap());
-    let losses: [(Admitted, Target, bool, bool); 10] = [
+    let losses: [(Admitted, Target, bool, bool); 11] = [
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
@@ -280,7 +280,8 @@ fn a_constant_is_one_release() {
         (Logistic.into(), Target::Classes, true, true),
         (Logistic.into(), two, true, true),
         (Logistic.into(), Target::Classes, false, false),
-        (hinge(), Target::Classes, true, false),
+        (hinge(), Target::Classes, true, true),
+        (hinge(), Target::Classes, false, false),
         (counts_loss(), counts, true, true),
         (counts_loss(), counts, false, false),
     ];

@@ -400,18 +400,18 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
     coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns the same without
     second moments, noisy proximal gradients for ``alpha`` of the l1 norm and for ``ridge`` alone, and Frank-Wolfe for
-    ``radius`` of a set function. With ``n_iter``, or any of them and ``scale=None``, a user's own loss or no
-    intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge`` or a group
-    lasso. Otherwise noisy shares of the classes and no coefficients, where n and epsilon are too small for any model
-    of log odds; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups
-    are zero where they are not worth their noise, "select-refit" for disjoint ones where records are few (as below) or
-    columns more than 512; another norm than l1: noisy proximal gradients after private scales, with a penalty of the
-    size of the noise. Otherwise, with n records and p features: objective perturbation for sparse counts (``row_norm``
-    far below ``sqrt(p)``); "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p
-    and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512 columns
-    without second moments, after private scales, and a line through their scores, which makes ``coef_`` log odds and
-    ``predict_proba`` calibrated. Derivatives of the logistic loss are clamped at 1/2, and less as noise gets small,
-    which lessens the noise and changes only what records on the wrong side say; in "select-refit" and objective
+    ``radius`` of a set function. With ``n_iter``, or any of them and ``scale=None``, a user's own loss or no intercept:
+    Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge`` or a group lasso.
+    Otherwise noisy shares of the classes and no coefficients, where n and epsilon are too small for any model of log
+    odds or with the hinge loss; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps
+    whose groups are zero where they are not worth their noise, "select-refit" for disjoint ones where records are few
+    (as below) or columns more than 512; another norm than l1: noisy proximal gradients after private scales, with a
+    penalty of the size of the noise. Otherwise, with n records and p features: objective perturbation for sparse counts
+    (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are
+    small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
+    columns without second moments, after private scales, and a line through their scores, which makes ``coef_`` log
+    odds and ``predict_proba`` calibrated. Derivatives of the logistic loss are clamped at 1/2, and less as noise gets
+    small, which lessens the noise and changes only what records on the wrong side say; in "select-refit" and objective
     perturbation no line follows, and probabilities are too sure. Three or more classes take noisy Newton steps, and
     "select-refit" selects groups for all of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K),
     what is noise by the released second moments is shrunk, and one private factor for what features add to all scores
