@@ -228,7 +228,7 @@ impl FeatureMap {
             let (one, other) = ((-limit - shift) / factor, (limit - shift) / factor);
             let (least, most) = (one.min(other), one.max(other));
             debug_assert!(
-                least <= high && low <= most,
+                self.limit.is_infinite() || (least <= high && low <= most),
                 "ranges are released within the bounds"
             );
             (low.clamp(least, most), high.clamp(least, most))
