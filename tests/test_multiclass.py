@@ -456,3 +456,13 @@ def test_few_records_are_predicted_as_often_as_they_are():
 
     # 0.08, with a standard error of 0.01; with a twentieth of the budget for the shares, as of two classes, 0.19.
     assert np.mean([excess(seed) for seed in range(40)]) < 0.12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_line_of_classes_is_paid_and_asked_for_where_no_moment_tells_their_scores(seed):
+    three = np.arange(60) % 3
+    model = PrivateSparseClassifier(
+        epsilon=1.0, bounds=(0, 2), classes=(0, 1, 2), delta=1e-6, mechanism=NoisyNewton(line=0.1), random_state=seed
+    )
+    plan = model.plan(n_samples=60, n_features=1)
+    assert model.fit(three[:, None], three).certificate_.events == plan.events

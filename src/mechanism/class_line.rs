@@ -75,14 +75,24 @@ impl ClassLine {
     }
 
     /// Moves the coefficients `theta`, a row a class, whose scores have about these laws, as many as classes; records
-    /// of `session` count by about this share.
+    /// of `session` count by about this share. Where nothing tells the laws coefficients stay, and what was planned is
+    /// asked for.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         theta: &mut [f64],
-        laws: &[ScoreLaw],
+        laws: Option<&[ScoreLaw]>,
         mean_weight: f64,
     ) -> Result<()> {
+        let Some(laws) = laws else {
+            let outputs = session.statement().schema().target().outputs();
+            let any = ScoreLaw {
+                mean: 0.0,
+                deviation: 1.0,
+            };
+            let scores = Scores::new(&vec![any; outputs]);
+            return self.slope(session, theta, &scores, mean_weight).map(|_| ());
+        };
         let last = theta.len() / laws.len() - 1;
         let intercept = session.statement().schema().intercept_value();
         for (theta, law) in theta.chunks_mut(last + 1).zip(laws) {

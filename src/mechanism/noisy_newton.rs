@@ -341,9 +341,10 @@ impl Program<Fitted> for Release {
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
         }
-        if let (Some(line), Some(laws)) = (&self.class_line, laws) {
-            let laws: Vec<ScoreLaw> = laws.iter().map(|law| law.times(self.slope)).collect();
-            line.run(session, &mut scaled, &laws, mean_weight)?;
+        if let Some(line) = &self.class_line {
+            let laws = laws.map(|laws| laws.iter().map(|law| law.times(self.slope)).collect());
+            let laws: Option<Vec<ScoreLaw>> = laws;
+            line.run(session, &mut scaled, laws.as_deref(), mean_weight)?;
         }
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;
