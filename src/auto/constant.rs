@@ -40,21 +40,12 @@ impl Mechanism for Constant {
         let delta = problem.validate()?;
         check_intercept(&problem)?;
         let level = problem.level().unwrap_or(0.5);
-        let epsilon0 = calibrate(Event::exponential, 1, problem.epsilon, delta, BRACKET)
-            .map_err(|_: Error| Error::invalid("epsilon", "is too small for a choice"))?;
+        let epsilon0 = range_of_one_choice(&problem, delta)?;
         let release = Release {
             quantile: problem.statement.target_quantile(epsilon0, level)?,
         };
-        let summary = Summary {
-            mechanism: format!("a constant, the {level} quantile of the targets"),
-            n_iter: 1,
-            // The temperature of the choice, in shares of the records: in units of the slope of the pinball loss.
-            noise_scale: 2.0 * problem.records_per_person() as f64
-                / (epsilon0 * problem.n_samples() as f64),
-            // What the scores of a model of the usual size would have explained.
-            predicted_excess_risk: 0.5 * problem.smoothness() * REGRESSOR_MARGIN.powi(2),
-            ..Summary::default()
-        };
+        let mechanism = format!("a constant, the {level} quantile of the targets");
+        let summary = summary_of_one_choice(&problem, epsilon0, mechanism);
         Plan::seal(problem, release, summary)
     }
 }
@@ -68,6 +59,30 @@ impl Program<Fitted> for Release {
         let constant = session.ask(&self.quantile, TargetValue::Itself)?;
         session.progress(1, 1)?;
         Ok(at_intercepts(&[constant], session.statement().schema()).into())
+    }
+}
+
+/// The bounded range of the one choice that a constant of reals or of counts is.
+pub(super) fn range_of_one_choice(problem: &Problem, delta: f64) -> Result<f64> {
+    calibrate(Event::exponential, 1, problem.epsilon, delta, BRACKET)
+        .map_err(|_: Error| Error::invalid("epsilon", "is too small for a choice"))
+}
+
+/// What is public of it.
+pub(super) fn summary_of_one_choice(
+    problem: &Problem,
+    epsilon0: f64,
+    mechanism: String,
+) -> Summary {
+    Summary {
+        mechanism,
+        n_iter: 1,
+        // The temperature of the choice, in shares of the records: in units of the slope of the pinball loss.
+        noise_scale: 2.0 * problem.records_per_person() as f64
+            / (epsilon0 * problem.n_samples() as f64),
+        // What the scores of a model of the usual size would have explained.
+        predicted_excess_risk: 0.5 * problem.smoothness() * REGRESSOR_MARGIN.powi(2),
+        ..Summary::default()
     }
 }
 

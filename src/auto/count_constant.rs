@@ -1,17 +1,12 @@
 //! What is left of a model of counts where records are too few for one.
 
-use super::constant::{at_intercepts, check_intercept};
-use crate::accounting::calibrate::calibrate;
-use crate::accounting::event::Event;
+use super::constant::{at_intercepts, check_intercept, range_of_one_choice, summary_of_one_choice};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::plan::defaults::{COUNT_CONSTANT_CLIP, REGRESSOR_MARGIN, one_count};
-use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::plan::defaults::{COUNT_CONSTANT_CLIP, one_count};
+use crate::plan::{Domain, Fitted, Plan, Problem};
 use crate::privacy::{Planned, Program, Question, Session, Target};
 use crate::question::MeanCount;
-
-/// Bounded ranges that the calibration considers.
-const BRACKET: (f64, f64) = (1e-12, 1000.0);
 
 /// The constant model of counts: the logarithm of about their mean, and no coefficients.
 ///
@@ -43,24 +38,15 @@ impl Mechanism for CountConstant {
         let Target::Counts { high, unit, .. } = target else {
             return Err(Error::invalid("counts", "have a mean, not other targets"));
         };
-        let epsilon0 = calibrate(Event::exponential, 1, problem.epsilon, delta, BRACKET)
-            .map_err(|_: Error| Error::invalid("epsilon", "is too small for a choice"))?;
+        let epsilon0 = range_of_one_choice(&problem, delta)?;
         let statement = &problem.statement;
         let mean = statement.mean_count(epsilon0, COUNT_CONSTANT_CLIP, one_count(high))?;
         let release = Release {
             mean,
             units: high / unit,
         };
-        let summary = Summary {
-            mechanism: "a constant, about the mean of the counts".into(),
-            n_iter: 1,
-            // The temperature of the choice, in shares of the records.
-            noise_scale: 2.0 * problem.records_per_person() as f64
-                / (epsilon0 * problem.n_samples() as f64),
-            // What the scores of a model of the usual size would have explained.
-            predicted_excess_risk: 0.5 * problem.smoothness() * REGRESSOR_MARGIN.powi(2),
-            ..Summary::default()
-        };
+        let mechanism = "a constant, about the mean of the counts".into();
+        let summary = summary_of_one_choice(&problem, epsilon0, mechanism);
         Plan::seal(problem, release, summary)
     }
 }

@@ -58,10 +58,7 @@ impl NewtonOptions {
         let independent =
             problem.records_per_person() == 1 && problem.adjacency() == Adjacency::ReplaceOne;
         let squared = problem.loss.growth() == Growth::SquaredResidual;
-        squared
-            && !problem.schema().target().is_classes()
-            && independent
-            && self.share(problem) > 0.0
+        squared && !problem.schema().target().is_classes() && independent && self.moments(problem)
     }
 
     /// The share of the moments, after checks of all that users may set.
