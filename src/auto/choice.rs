@@ -13,7 +13,7 @@ use crate::mechanism::{
 };
 use crate::plan::Domain;
 use crate::plan::defaults::{
-    COUNT_START_SHARE, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, class_start, noise_allows,
+    LINE_DEFAULT_SHARE, MINOR_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, class_start, noise_allows,
 };
 use crate::privacy::Target;
 
@@ -28,7 +28,7 @@ impl Facts<'_> {
         let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * directions);
         let start = match self.target.is_classes() {
             true => class_start(n, person, rho, outputs),
-            false => COUNT_START_SHARE,
+            false => MINOR_SHARE,
         };
         NoisyNewton {
             clip: (self.logistic() && open < 1.0).then_some(open.max(self.least_clip())),

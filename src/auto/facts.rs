@@ -7,7 +7,7 @@ use super::private_scale::{in_units_of_spread, models_targets};
 use crate::loss::Loss;
 use crate::mechanism::{ClassScores, NoisyNewton};
 use crate::plan::defaults::{
-    AUTO_CLIP, SELECT_AROUND_MEANS, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
+    AUTO_CLIP, OPEN_STRENGTH, SELECT_AROUND_MEANS, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP,
     WEIGHTED_ROW, hides_classes, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
@@ -134,7 +134,7 @@ impl Facts<'_> {
         }
         let strength =
             self.claim.n_samples as f64 * self.claim.epsilon / self.n_features.max(1) as f64;
-        let clip = if strength < SURE_STRENGTH {
+        let clip = if strength < OPEN_STRENGTH {
             AUTO_CLIP
         } else {
             SURE_CLIP

@@ -3,7 +3,7 @@ use crate::auto::{Asked, Choice, Facts, PrivateScale, auto};
 use crate::error::Result;
 use crate::loss::{Admitted, Loss, Poisson, Task};
 use crate::mechanism::{Mechanism, Varying};
-use crate::plan::defaults::COUNT_BOUND;
+use crate::plan::defaults::COUNT_CLAMP;
 use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::{Bounds, Schema, Statement, Target};
 use crate::search::SearchFacts;
@@ -109,7 +109,7 @@ impl PublicFacts {
         let (n, person) = (self.n_samples, self.records_per_person);
         let loss = match (loss.task(), self.target.units()) {
             (Task::Counts, Some(units)) => {
-                Poisson::new(units, self.residual_bound.unwrap_or(COUNT_BOUND))?.into()
+                Poisson::new(units, self.residual_bound.unwrap_or(COUNT_CLAMP))?.into()
             }
             _ => loss,
         };

@@ -9,9 +9,7 @@ use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
 use crate::loss::Logistic;
 use crate::plan::Problem;
-use crate::plan::defaults::{
-    CLASS_LINE_PRIOR, CLASS_LINE_REACH, CLASS_LINE_STEPS, CLASS_LINE_TYPICAL,
-};
+use crate::plan::defaults::{CLASS_LINE_TYPICAL, FREE_SLOPE, LINE_STEPS, SCORE_REACH};
 use crate::privacy::{Planned, Question, Session, Statement};
 use crate::question::{Projection, ScoreSlope};
 
@@ -47,13 +45,13 @@ impl ClassLine {
     pub fn plan(problem: &Problem, share: f64) -> Result<Self> {
         let rho =
             fraction("line", share)? * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let typical = CLASS_LINE_TYPICAL / CLASS_LINE_REACH;
+        let typical = CLASS_LINE_TYPICAL / SCORE_REACH;
         let statement = (problem.statement).projected_scores(problem.outputs(), VALUE, typical)?;
         let open = Problem {
             loss: Logistic.into(),
             ..problem.clone()
         };
-        let multiplier = (CLASS_LINE_STEPS as f64 / (2.0 * rho)).sqrt();
+        let multiplier = (LINE_STEPS as f64 / (2.0 * rho)).sqrt();
         let question = statement.score_slope(&open.model()?, multiplier)?;
         Ok(Self {
             statement,
@@ -63,12 +61,12 @@ impl ClassLine {
     }
 
     pub fn planned(&self) -> Planned {
-        self.question.times(CLASS_LINE_STEPS as u64)
+        self.question.times(LINE_STEPS as u64)
     }
 
     pub fn events(&self) -> Vec<(Event, u64)> {
         let events = self.question.events().iter();
-        let steps = CLASS_LINE_STEPS as u64;
+        let steps = LINE_STEPS as u64;
         events
             .map(|&(event, count)| (event, count * steps))
             .collect()
@@ -119,7 +117,7 @@ impl ClassLine {
         let unit = Some(scores.spread)
             .filter(|&spread| spread > 0.0)
             .unwrap_or(1.0);
-        let reach = CLASS_LINE_REACH * unit;
+        let reach = SCORE_REACH * unit;
         let projection = Projection::new(centred.to_vec(), reach)?;
         let mut projected = session.projected(&projection, &self.statement)?;
         let value = self.statement.schema().intercept_value();
@@ -137,16 +135,16 @@ impl ClassLine {
         // Records count by the typical length over that of their scores, from where these are longer: the mean of what
         // is left of their square is at most the product of both roots (Cauchy and Schwarz).
         let curvature = mean_weight * CURVATURE * CLASS_LINE_TYPICAL.min(1.0) * unit.powi(2);
-        let noise = scale * self.question.noise_scale() / (CLASS_LINE_STEPS as f64).sqrt();
-        let ridge = (noise / CLASS_LINE_PRIOR).powi(2) / curvature;
+        let noise = scale * self.question.noise_scale() / (LINE_STEPS as f64).sqrt();
+        let ridge = (noise / FREE_SLOPE).powi(2) / curvature;
         let (mut slope, mut sum) = (1.0f64, 0.0);
-        let kept = CLASS_LINE_STEPS / 2;
-        for t in 0..CLASS_LINE_STEPS {
+        let kept = LINE_STEPS / 2;
+        for t in 0..LINE_STEPS {
             let derivative = scale * projected.ask(&self.question, &at(slope))?;
             slope -= (derivative + ridge * (slope - 1.0)) / (curvature + ridge);
             // Nothing is told by scores whose order is the opposite of what was found.
             slope = slope.max(0.0);
-            if t >= CLASS_LINE_STEPS - kept {
+            if t >= LINE_STEPS - kept {
                 sum += slope;
             }
         }

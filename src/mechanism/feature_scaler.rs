@@ -2,7 +2,7 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
-use crate::plan::defaults::{RANGE_LEVELS, level_times_epsilon0};
+use crate::plan::defaults::{LEAST_LEVEL, QUARTILE, level_times_epsilon0};
 use crate::privacy::{
     Bounds, Claim, Geometry, Planned, Program, Question, Schema, Sealed, Session, Statement,
     Target, seal,
@@ -25,7 +25,7 @@ pub struct FeatureScaler {
     /// Public bounds of the features.
     pub bounds: Bounds,
     /// Quantile at the lower end of a range, in (0, 1/2); the upper end has 1 - level. None: the lowest that this
-    /// epsilon0 finds reliably, within [`RANGE_LEVELS`].
+    /// epsilon0 finds reliably, from [`LEAST_LEVEL`] to [`QUARTILE`].
     pub level: Option<f64>,
     /// What the release takes for granted beside what the room does.
     pub assumptions: Vec<String>,
@@ -106,7 +106,7 @@ impl FeatureScaler {
         let features: Vec<u32> = (0..self.n_features as u32).filter(varies).collect();
         let (n, person) = (claim.n_samples, claim.records_per_person);
         let statement = Statement::new(schema, n, claim.adjacency, person)?;
-        let (mut level, mut reliable) = (self.level.unwrap_or(RANGE_LEVELS.0), true);
+        let (mut level, mut reliable) = (self.level.unwrap_or(LEAST_LEVEL), true);
         let mut question = None;
         if !features.is_empty() {
             let choices = 2 * features.len() as u64;
@@ -117,7 +117,7 @@ impl FeatureScaler {
                 })?;
             let [least, wanted] = Ranges::nats(features.len())
                 .map(|nats| level_times_epsilon0(nats, n, person) / epsilon0);
-            level = (self.level).unwrap_or(wanted.clamp(RANGE_LEVELS.0, RANGE_LEVELS.1));
+            level = (self.level).unwrap_or(wanted.clamp(LEAST_LEVEL, QUARTILE));
             reliable = level >= least;
             question = Some(statement.ranges(epsilon0, level, RangesOf::Each(features))?);
         }

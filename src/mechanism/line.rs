@@ -13,11 +13,10 @@ use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
-    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL, LEAST_REACH,
-    LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
-    LINE_FREE_SLOPE_PRIOR, LINE_PROBES, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE,
-    LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL,
-    SCORE_TYPICAL, count_line_clamp, line_clamp,
+    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_SLOPE, LEAST_REACH,
+    LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR, LINE_STEPS,
+    LINE_TYPICAL, NEWTON_SHARE, PROBED_TAIL, REGRESSOR_SIGNAL, SCORE_REACH, SCORE_TYPICAL,
+    count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
@@ -100,7 +99,7 @@ impl Expected {
                     },
                     reach: CLASSIFIER_REACH,
                     slope: clip.map_or(1.0, |clip| usual.odds(clip).slope),
-                    prior: LINE_CLASSIFIER_PRIOR,
+                    prior: LINE_PRIOR,
                     signal: CLASSIFIER_SIGNAL,
                     lift: 0.0,
                 }
@@ -112,7 +111,7 @@ impl Expected {
                     reach: COUNT_REACH,
                     slope: 1.0,
                     prior: LINE_COUNT_PRIOR,
-                    signal: COUNT_SIGNAL,
+                    signal: REGRESSOR_SIGNAL,
                     lift: COUNT_LIFT / problem.lipschitz(),
                 }
             }
@@ -124,9 +123,9 @@ impl Expected {
                         residual_bound: problem.residual_bound.map(|_| clamp * spread),
                         ..problem.clone()
                     },
-                    reach: REGRESSOR_REACH * spread,
+                    reach: SCORE_REACH * spread,
                     slope: 1.0,
-                    prior: LINE_REGRESSOR_PRIOR * spread,
+                    prior: LINE_PRIOR * spread,
                     signal: REGRESSOR_SIGNAL * spread.powi(2),
                     lift: 0.0,
                 }
@@ -172,7 +171,7 @@ impl Line {
         let options = NewtonOptions {
             n_iter: Some(LINE_STEPS),
             damping: Some(1.0),
-            share: Some(LINE_SHARE),
+            share: Some(NEWTON_SHARE),
             ridge: None,
             probes: if measures { LINE_PROBES } else { 0 },
         };
@@ -307,9 +306,9 @@ impl Line {
                 }
             }
             (Some(_), None) => Reach {
-                reach: LINE_FREE_REACH * self.signal.sqrt(),
-                slope: slope * LINE_FREE_SLOPE,
-                off: LINE_FREE_SLOPE_PRIOR,
+                reach: SCORE_REACH * self.signal.sqrt(),
+                slope: slope * FREE_SLOPE,
+                off: FREE_SLOPE,
             },
         }
     }

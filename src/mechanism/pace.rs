@@ -6,11 +6,10 @@ use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASS_STEPS, CLASS_STRIDE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE,
-    COUNT_SIGNAL, COUNT_SLOPE, DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, FEW_CLASS_STEPS,
-    HINGE_CURVATURE, MOST_CLASS_STEPS, MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM,
-    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
-    SHRINKAGE_DIRECTIONS, USUAL_EFFECT,
+    CLAMPED_CURVATURE, CLASS_STEPS, CLASS_STRIDE, CLASSIFIER_SIGNAL, COUNT_SLOPE, DESCENT_EARLY,
+    DESCENT_MOMENTUM, DESCENT_STEPS, FEW_CLASS_STEPS, MOST_CLASS_STEPS, MOST_ENTRIES,
+    NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, SHORT_DESCENT,
+    SHRINKAGE, SHRINKAGE_DIRECTIONS, USUAL_EFFECT, classifier_slope, regressor_slope,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -148,11 +147,11 @@ pub(super) fn curvature(problem: &Problem) -> f64 {
         return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);
     }
     if let (Some(level), Some(spread)) = (problem.level(), problem.spread) {
-        return density(level, REGRESSOR_SLOPE * spread).min(problem.smoothness());
+        return density(level, regressor_slope() * spread).min(problem.smoothness());
     }
     if problem.loss.name() == "hinge" {
         // The share of margins in the kink, over its width.
-        return problem.smoothness().min(HINGE_CURVATURE);
+        return problem.smoothness().min(CLAMPED_CURVATURE);
     }
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
@@ -199,18 +198,21 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let few = few.min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
-        Target::Classes | Target::Multiclass { .. } => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
+        Target::Classes | Target::Multiclass { .. } => (classifier_slope(), CLASSIFIER_SIGNAL),
         Target::Interval { .. } => match (problem.spread, problem.level()) {
             // Per unit of its curvature, which is not one.
             (Some(spread), Some(level)) => (
                 (level * (1.0 - level)).sqrt(),
                 curvature * REGRESSOR_SIGNAL * spread.powi(2),
             ),
-            (Some(spread), None) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
+            (Some(spread), None) => (
+                regressor_slope() * spread,
+                REGRESSOR_SIGNAL * spread.powi(2),
+            ),
             // Where nothing is known of the targets nothing is of their residuals.
             (None, _) => (0.0, 1.0),
         },
-        Target::Counts { .. } => (COUNT_SLOPE, COUNT_SIGNAL),
+        Target::Counts { .. } => (COUNT_SLOPE, REGRESSOR_SIGNAL),
     };
     let sampling =
         (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);

@@ -13,8 +13,8 @@ use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{
-    CLASS_OFFSET_SHARE, CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER,
-    SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE, range_within,
+    CLAMPED_RESIDUAL, CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_SHARE,
+    SELECT_SIZE, SIDE_SHARE, range_within,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
@@ -119,7 +119,7 @@ impl Mechanism for SelectRefit {
         // k selections of epsilon0^2/8 each take the share.
         let selects = n_selected < candidates;
         let of_offsets = match outputs > 1 && selects {
-            true => CLASS_OFFSET_SHARE,
+            true => SIDE_SHARE,
             false => 0.0,
         };
         let rho_of_choices = (1.0 - of_offsets) * share * rho;
@@ -193,7 +193,7 @@ impl SelectRefit {
 fn with_residual_bound(problem: Problem) -> Problem {
     Problem {
         residual_bound: match problem.loss.growth() {
-            Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
+            Growth::SquaredResidual => problem.residual_bound.or(Some(CLAMPED_RESIDUAL)),
             Growth::Bounded { .. } => problem.residual_bound,
         },
         ..problem

@@ -4,7 +4,7 @@ use super::middle_spread::MiddleAndSpread;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    COUNT_CLAMP, COUNT_OPEN, COUNT_RATE, COUNT_ROOM, LINE_DEFAULT_SHARE, TARGET_LEVELS,
+    COUNT_CLAMP, COUNT_OPEN, COUNT_RATE, COUNT_ROOM, LEAST_LEVEL, LINE_DEFAULT_SHARE,
     count_line_clamp, noise_allows, size_of_counts,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
@@ -39,7 +39,7 @@ impl CountScale {
         if !schema.has_intercept() {
             return Ok(None);
         }
-        let Some(targets) = MiddleAndSpread::new(problem, rho, TARGET_LEVELS.0)? else {
+        let Some(targets) = MiddleAndSpread::new(problem, rho, LEAST_LEVEL)? else {
             return Ok(None);
         };
         let (n, person) = (problem.n_samples(), problem.records_per_person());

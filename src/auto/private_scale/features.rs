@@ -10,12 +10,9 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
-use crate::plan::defaults::{HISTOGRAM_ENOUGH, HISTOGRAM_NOISE, HISTOGRAM_SHARE, WEIGHT_SHARE};
+use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, MOST_NOISE, QUARTILE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
 use crate::question::{AbsoluteSums, Histograms, Ranges, RangesOf};
-
-/// The ends of a range of a law that is known but for its middle and deviation.
-const QUARTILE: f64 = 0.25;
 
 /// What tells how features are spread.
 #[derive(Debug)]
@@ -46,7 +43,7 @@ impl OfFeatures {
                 RangeChoice::best(scales, bounds, n, p, person, rho)
             }
             Scales::Weights => {
-                let multiplier = 1.0 / (2.0 * WEIGHT_SHARE * rho).sqrt();
+                let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
                 return Ok(Some(Self::Weights(statement.absolute_sums(multiplier)?)));
             }
             Scales::Norm | Scales::Target => None,
@@ -156,14 +153,14 @@ fn histograms(
         return Ok(None);
     }
     let n = statement.n_samples() as f64;
-    let multiplier = 1.0 / (2.0 * HISTOGRAM_SHARE * rho).sqrt();
+    let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
     let question = statement.histograms(multiplier, features.clone())?;
     let noise = question.noise_scale() * question.unit() / n;
-    if noise > HISTOGRAM_NOISE {
+    if noise > MOST_NOISE {
         return Ok(None);
     }
-    if noise < HISTOGRAM_ENOUGH {
-        let multiplier = multiplier * (HISTOGRAM_ENOUGH / noise);
+    if noise < ENOUGH_NOISE {
+        let multiplier = multiplier * (ENOUGH_NOISE / noise);
         return statement.histograms(multiplier, features).map(Some);
     }
     Ok(Some(question))

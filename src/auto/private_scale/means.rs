@@ -8,7 +8,7 @@ use super::releases::{Scales, public_norm, typical_norm};
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
-use crate::plan::defaults::{MEAN_SHARE, MEANS_ENOUGH, MEANS_NOISE, MEANS_NORM_SHARE, SCALED_ROW};
+use crate::plan::defaults::{ENOUGH_NOISE, MINOR_SHARE, MOST_NOISE, SCALED_ROW, SIDE_SHARE};
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{ImageSums, TypicalNorm};
 
@@ -44,13 +44,13 @@ impl Means {
         }
         // What noise on all means adds to the squared norm of a row, in units of it: 2 count (multiplier/n)^2.
         let adds = |share: f64| n * (share / (2.0 * count as f64)).sqrt();
-        let multiplier = 1.0 / (2.0 * MEAN_SHARE * rho).sqrt();
-        if multiplier > adds(MEANS_NOISE) {
+        let multiplier = 1.0 / (2.0 * SIDE_SHARE * rho).sqrt();
+        if multiplier > adds(MOST_NOISE) {
             return Ok(None);
         }
-        let multiplier = multiplier.max(adds(MEANS_ENOUGH));
+        let multiplier = multiplier.max(adds(ENOUGH_NOISE));
         Ok(Some(Self {
-            norm: typical_norm(problem, MEANS_NORM_SHARE * rho)?,
+            norm: typical_norm(problem, MINOR_SHARE * rho)?,
             sums: problem.statement.image_sums(multiplier, SCALED_ROW)?,
             count,
         }))

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, MODEL_NATS, TARGET_LEVELS, TARGET_NATS, TARGET_SHARE, level_times_epsilon0,
-    range_within,
+    DISTANCE_NATS, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS, TARGET_SHARE,
+    level_times_epsilon0, range_within,
 };
 use crate::privacy::{Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -13,7 +13,7 @@ use crate::question::{TargetQuantile, TargetValue};
 /// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
 /// [`TARGET_SHARE`].
 fn affordable(rho: f64) -> [f64; 3] {
-    TARGET_SHARE.map(|share| range_within(share * rho / 2.0))
+    [SIDE_SHARE, MOST_SHARE, TARGET_SHARE].map(|share| range_within(share * rho / 2.0))
 }
 
 /// What a median takes so that the quantile is so many nats likelier; no level is higher.
@@ -47,11 +47,11 @@ impl MiddleAndSpread {
         let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
         let worth = usual.max(most.min(fine)).max(all.min(sure));
         // No more than the lowest level wants.
-        let epsilon0 = worth.min(wanted / TARGET_LEVELS.0);
+        let epsilon0 = worth.min(wanted / LEAST_LEVEL);
         if epsilon0 < least {
             return Ok(None);
         }
-        let tail = (wanted / epsilon0).clamp(lowest, TARGET_LEVELS.1);
+        let tail = (wanted / epsilon0).clamp(lowest, 0.5);
         let statement = &problem.statement;
         Ok(Some(Self {
             median: statement.target_quantile(epsilon0, 0.5)?,

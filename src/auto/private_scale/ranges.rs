@@ -6,9 +6,9 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION,
-    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED,
-    level_times_epsilon0, range_within,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MOST_SHARE, MOST_UNIT_RANGES,
+    QUARTILE, RANGE_DEVIATION, RANGE_LEAST, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE,
+    RANGE_WIDENED, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -51,7 +51,7 @@ impl RangeChoice {
     ) -> Self {
         let least = match scales {
             Scales::Clipped => CLIPPED_LEVEL,
-            _ => RANGE_LEVELS.0,
+            _ => LEAST_LEVEL,
         };
         let count = match &of {
             RangesOf::Each(features) => features.len().max(1),
@@ -70,22 +70,21 @@ impl RangeChoice {
             Scales::Clipped => count as f64 / p.max(1) as f64,
             _ => 0.0,
         };
-        let [usual, most] = RANGE_SHARE;
-        let usual = usual * (1.0 + again);
+        let usual = RANGE_SHARE * (1.0 + again);
         let most = match scales {
             Scales::Clipped => usual,
-            _ => most,
+            _ => MOST_SHARE,
         };
         let [usual, most] =
             [usual, most].map(|share| range_within(share * rho / (2 * count) as f64));
         // More than usual only where that suffices.
-        let needed_at_most = needed / RANGE_LEVELS.1;
+        let needed_at_most = needed / QUARTILE;
         let epsilon0 = match needed_at_most <= most {
             true => usual.max(needed_at_most),
             false => usual,
         };
         let epsilon0 = epsilon0.min(4.0 * wanted / least);
-        let level = (wanted / epsilon0).clamp(least, RANGE_LEVELS.1);
+        let level = (wanted / epsilon0).clamp(least, QUARTILE);
         Self {
             of,
             epsilon0,

@@ -12,7 +12,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, clamps_open, range_within,
+    NORM_NATS, PUBLIC_NORM, QUARTILE, SCALED_ROW, SIDE_SHARE, clamps_open, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
@@ -77,7 +77,7 @@ impl Releases {
         let n = problem.n_samples();
         let person = problem.records_per_person();
         let features = OfFeatures::new(scales, problem, rho)?;
-        let norm = || typical_norm(problem, NORM_SHARE * rho);
+        let norm = || typical_norm(problem, SIDE_SHARE * rho);
         Ok(Self {
             scales,
             open: clamps_open(n, person, outer.n_columns(), rho),
@@ -209,10 +209,10 @@ pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Questio
         problem.n_samples() as f64,
         problem.records_per_person() as f64,
     );
-    let wanted = 4.0 * NORM_NATS[1] * person / (NORM_LEVEL * n);
+    let wanted = 4.0 * NORM_NATS[1] * person / (QUARTILE * n);
     let epsilon0 = range_within(rho).min(wanted);
     (epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0])
-        .then(|| problem.statement.typical_norm(epsilon0, NORM_LEVEL))
+        .then(|| problem.statement.typical_norm(epsilon0, QUARTILE))
         .transpose()
 }
 

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::loss::{Admitted, Growth, Huber, Pinball};
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    LINE_DEFAULT_SHARE, ROBUST_LEVEL, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
-    TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp, range_within,
+    LEAST_LEVEL, LINE_DEFAULT_SHARE, MINOR_SHARE, QUARTILE, TARGET_CLAMP, TARGET_NATS,
+    TARGET_REACH, TARGET_TAIL, clamps_open, level_times_epsilon0, line_clamp, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -43,8 +43,8 @@ impl TargetScale {
             return Ok(None);
         }
         let lowest = match problem.threshold() {
-            Some(_) => ROBUST_LEVEL,
-            None => TARGET_LEVELS.0,
+            Some(_) => QUARTILE,
+            None => LEAST_LEVEL,
         };
         let Some(targets) = MiddleAndSpread::new(problem, rho, lowest)? else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl TargetScale {
         let open = clamps_open(n, person, schema.n_columns(), rho);
         let clamp = TARGET_CLAMP * open.min(30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
-        let small = range_within(TARGET_TAIL_SHARE * rho);
+        let small = range_within(MINOR_SHARE * rho);
         let [few, _, sure] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / small);
         let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
         let maps = sure < TARGET_TAIL;

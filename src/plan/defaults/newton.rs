@@ -1,7 +1,8 @@
 //! Noisy Newton steps: what second moments cost, how many steps, and how they shrink what noise hides.
 
-/// Share of the zCDP budget that noisy Newton steps spend on second moments: 0.035 brings .001 of R^2 at epsilon 0.1 on
-/// 121 tables, and takes the intervals from most fits of 20 000 records at 0.5; none at all takes .02 of R^2.
+/// Share of the zCDP budget that noisy Newton steps, of a fit and of the line through its scores, spend on second
+/// moments: 0.035 brings .001 of R^2 at epsilon 0.1 on 121 tables, and takes the intervals from most fits of 20 000
+/// records at 0.5; none at all takes .02 of R^2.
 pub const NEWTON_SHARE: f64 = 0.07;
 
 /// Noisy Newton steps: 20, 30 and 60 are within .003 on the same sets, but for garbage at epsilon 0.1 (.61, .71, .72).

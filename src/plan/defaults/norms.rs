@@ -1,19 +1,9 @@
 //! Norms of rows: the typical one that is released, and what rows are scaled to.
 
-/// Largest share of the zCDP budget that a typical row norm spends: .025, .04 and .06 are within .005 of R^2 and .001
-/// of accuracy on 111 tables at epsilon 0.1, and alike beyond; with .04 none is released of grants at 0.1, whose rows
-/// are far shorter than [`PUBLIC_NORM`] says, which loses .1 of accuracy.
-pub const NORM_SHARE: f64 = 0.06;
-
 /// Fewest and most nats for a typical row norm, which has some 30 candidates: below the first it is not released. With
 /// 7 at most, one to three fits in a thousand on star_math, loan_rate and gss_income were far off at epsilon 1; with 11
 /// none.
 pub const NORM_NATS: [f64; 2] = [3.5, 11.0];
-
-/// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75
-/// give .951, .948, .943 and .933; at epsilon 1 all are within .002. On imdb and news20groups 0.5 is better than 0.8 at
-/// every epsilon.
-pub const NORM_LEVEL: f64 = 0.25;
 
 /// Norm to which rows are shortened where nothing is known of them, in units of sqrt(p), their largest: no more than
 /// most rows have (.34 on phoneme). Shortened further, rows hide how much of a score is noise: with .25 two tables of

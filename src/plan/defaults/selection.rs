@@ -22,9 +22,6 @@ pub const SELECT_AROUND_MEANS: f64 = 15.0;
 /// 0.7 are alike.
 pub const SELECT_SHARE: f64 = 0.6;
 
-/// Share of what selection spends for the offsets of three or more classes: a few per cent find shares of 1 in 100.
-pub const CLASS_OFFSET_SHARE: f64 = 0.05;
-
 /// Features selected: this times (n sqrt(rho))^[`SELECT_POWER`], rounded down. That is 2, 5, 8 and 20 on dna_splice at
 /// epsilon 0.1, 0.5, 1 and 4, where 1, 5, 9 and 20 were best (.807 and .801 with 1 and 2), and 24 on the synthetic
 /// problem of benches/accuracy_floors.py at epsilon 0.5, which has 10 features.
@@ -39,10 +36,6 @@ pub const CLASSIFIER_SELECT_STEP: f64 = 1.0;
 /// The same for regressors, where targets fill [-1, 1]: of 0.1, 0.2 and 0.4, within .01 of each other, the least bad on
 /// sparse linear models of 2 000 and 20 000 records with 500 and 1000 features, alike and not.
 pub const REGRESSOR_SELECT_STEP: f64 = 0.2;
-
-/// Clamp of the residual of the squared loss in a selection and its refit: 0.25 beats 0.1 and 0.15 on california,
-/// diamonds and garbage, and loses .03 to them on sparse linear models of 2 000 records.
-pub const SELECT_RESIDUAL: f64 = 0.25;
 
 /// Damping of the refit of a selection in units of the largest eigenvalue of the noise on the moments. Of 0.15, 0.25,
 /// 0.4 and 0.7, larger values are better on california at epsilon 0.1 and smaller ones on diamonds and garbage, by up

