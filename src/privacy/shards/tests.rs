@@ -179,7 +179,7 @@ fn lost_shards_change_nothing() {
         let mut sums = Vec::new();
         for positions in [None, Some(&positions[..])] {
             let taken = curator.take(positions, statement.schema()).unwrap();
-            let records = curator.given(taken, &statement).unwrap();
+            let records = curator.given(taken, &statement, false).unwrap();
             for (by, features) in &derivations {
                 let made = records.derived(by.clone(), &statement).unwrap();
                 let mut states = [States::default(), States::default()];
