@@ -120,6 +120,21 @@ def test_scalers_and_searches_take_blocks(tmp_path):
     np.testing.assert_array_equal(search.fit(parts, scores).best_estimator_.coef_, whole)
 
 
+@pytest.mark.parametrize("mechanism", IN_ONE)
+def test_searches_of_mechanisms_that_need_all_records_at_once_take_blocks_in_memory(mechanism):
+    """Parts of the records came in blocks, which was refused once the budget was spent."""
+    X, scores = made()
+    y = targets("classes", scores)
+    options = {"bounds": (-20, 20), "alpha": 0.01 if mechanism == "dual-frank-wolfe" else None}
+    candidates = {"mechanism": [mechanism], "ridge": [None, 0.5]}
+    for refit_share in (0.0, 0.5):
+        search = PrivateSearchCV(
+            estimator("classes", **options), candidates, epsilon=4.0, refit_share=refit_share, random_state=0
+        )
+        whole = search.fit(X, y).best_estimator_
+        same(search.fit(blocks.from_arrays(X, rows=400), y).best_estimator_, whole)
+
+
 def test_tables_of_arrow_and_parquet_name_their_columns(tmp_path):
     X, scores = made()
     columns = dict(zip(NAMES, X.T, strict=True))

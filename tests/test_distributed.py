@@ -239,6 +239,18 @@ def test_two_aggregators_add_shares(client, monkeypatch):
             estimator("reals").fit(from_dask(parts, aggregators=wrong), beside)
 
 
+def test_a_part_without_records_has_sums_that_aggregators_add(client):
+    """The search ended in an error once its budget was spent, where one record, or few, left a part empty."""
+    X, y = np.array([[0.5, -0.5]]), np.array([1])
+    fitted = PrivateSparseClassifier(
+        bounds=(-1, 1), classes=(0, 1), mechanism="noisy-newton", adjacency="add-remove", n_public=3_000
+    )
+    search = PrivateSearchCV(fitted, {"ridge": [0.0, 0.1]}, epsilon=2.0, delta=1e-6, random_state=0)
+    whole = search.fit(X, y).best_estimator_
+    parts = from_dask(da.from_array(X), aggregators=tuple(client.nthreads()))
+    same(search.fit(parts, da.from_array(y)).best_estimator_, whole)
+
+
 def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkeypatch):
     X, scores = made()
     addresses = tuple(victims.nthreads())[:2]

@@ -239,3 +239,19 @@ def test_every_delta_is_a_total(epsilon, delta, tmp_path):
         assert budget.remaining(0.0) > 0.49 * epsilon
         if delta < 0.5:  # which allows for more
             assert budget.remaining(0.0) < 0.51 * epsilon
+
+
+@pytest.mark.parametrize(
+    "options", [{"alpha": 1e-3}, {"radius": 1.0}, {"ridge": 0.1}, {"alpha": 0.1, "ridge": 0.1}, {}]
+)
+@pytest.mark.parametrize("task", TASKS)
+def test_features_that_do_not_vary_have_models_with_penalties_too(task, options):
+    """Penalties were divided by the width of the features: an error, once the fit was paid for."""
+    kind, facts = TASKS[task]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3_000, 2)), rng.integers(0, 2, 3_000)
+    bounds = [(-1.0, -1.0), (2.0, 2.0)]
+    for chosen in ({}, {"mechanism": "noisy-newton", "scale": "private"}):
+        model = kind(bounds=np.array(bounds), epsilon=1.0, random_state=0, **facts, **options, **chosen).fit(X, y)
+        assert np.all(np.isfinite(model.intercept_))
+        np.testing.assert_array_equal(model.coef_, np.zeros_like(model.coef_))

@@ -80,6 +80,18 @@ impl Budget {
         })
     }
 
+    /// Whether a question about the records of a statement, or about what is made of them so, needs them in one block.
+    pub fn needs_one_block(&self, statement: &Arc<Statement>) -> bool {
+        self.planned.iter().any(|left| match left {
+            Left::Ask { question, .. } => {
+                question.one_block && question.statement.is_made_of(statement)
+            }
+            Left::OneOf { options, .. } => {
+                (options.iter()).any(|option| option.needs_one_block(statement))
+            }
+        })
+    }
+
     fn take(&mut self, id: u64) -> bool {
         self.planned.iter_mut().any(|left| match left {
             Left::Ask { question, asked } => {

@@ -215,7 +215,7 @@ impl<'x> Curator<'x> {
         picked.collect()
     }
 
-    /// Records that this curator read, under a statement.
+    /// Records that this curator read, under a statement, and where a question needs them so in one block.
     ///
     /// # Errors
     /// Another number of records than a public one.
@@ -223,10 +223,12 @@ impl<'x> Curator<'x> {
         &self,
         taken: Taken,
         statement: &Arc<Statement>,
+        one_block: bool,
     ) -> Result<Box<dyn Records>> {
         Ok(match taken {
             Taken::Here(blocks) => {
-                Box::new(Blocks::several(blocks, self.raw.directory(), statement)?)
+                let records = Blocks::several(blocks, self.raw.directory(), statement)?;
+                Box::new(if one_block { records.joined() } else { records })
             }
             Taken::Elsewhere(held) => Box::new(Shards::new(held, statement)?),
         })

@@ -362,7 +362,8 @@ impl<'a> Session<'a> {
             schema: schema.clone(),
             taken: taken.clone(),
         });
-        let made = self.curator.given(taken, to)?;
+        let one_block = self.core.budget.needs_one_block(to);
+        let made = self.curator.given(taken, to, one_block)?;
         Ok(self.with(made))
     }
 

@@ -175,7 +175,9 @@ impl FeatureMap {
             }
             _ => by_entries,
         };
-        largest.max(f64::MIN_POSITIVE) / self.norm
+        // Any bounds those of zeros, which are divided by it: by a tiny one they would be NaN.
+        let largest = if largest > 0.0 { largest } else { self.norm };
+        largest / self.norm
     }
 
     /// The largest size of an image of feature `j` of records of schema `from`.
@@ -247,7 +249,11 @@ impl FeatureMap {
         };
         let own = |(j, factor): (usize, &f64)| {
             let (low, high) = from.scaled_bounds(j);
-            of_scores * factor.abs() / self.norm * ((high - low) / 2.0)
+            match low < high {
+                true => of_scores * factor.abs() / self.norm * ((high - low) / 2.0),
+                // Its images are zeros, and its unit anything that a penalty may divide by.
+                false => 1.0,
+            }
         };
         let bounds = from.bounds();
         let indicator = |j: usize| match bounds.is_unit(j) {
@@ -341,6 +347,25 @@ mod tests {
     use super::*;
     use crate::schema::{Bounds, Geometry, Target};
     use proptest::prelude::*;
+
+    /// Features that do not vary have images of 0, divided by whatever norm is found typical of them, and units.
+    #[test]
+    fn images_of_features_that_do_not_vary_are_zeros() {
+        let bounds = Bounds {
+            lower: vec![2.0, -1.0],
+            upper: vec![2.0, -1.0],
+        };
+        let schema =
+            Schema::new(2, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+        let map = FeatureMap::linear(vec![0.0; 2]);
+        let norm = map.largest_norm(&schema);
+        for map in [map.clone(), map.divided_by(norm / 1e3)] {
+            for (j, unit) in map.units(&schema, &schema).coefficients.iter().enumerate() {
+                assert_eq!(map.of(j).lattice_value(0.0), 0);
+                assert!(*unit > 0.0 && unit.is_finite());
+            }
+        }
+    }
 
     proptest! {
         /// Rates of counts that were divided by something are, undone, so many times the rates of their images.

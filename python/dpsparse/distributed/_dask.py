@@ -303,8 +303,7 @@ class _Aggregated(_Session):
             totals.append(total)
         for number in lost:
             self._where.pop(number, None)
-        # What is no sum is no secret either, and is not shared.
-        return totals[:1] if len(set(totals)) == 1 else totals, lost
+        return totals, lost
 
 
 async def _shared(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> list[int]:

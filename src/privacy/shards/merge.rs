@@ -119,6 +119,14 @@ impl Answer {
             let body = Body::Sums(added(one, other)?);
             return Ok(Self { body });
         }
+        let public = |reply: &Reply| matches!(reply.body, Body::Done | Body::Counts(_));
+        if let [one, other] = &replies[..]
+            && public(one)
+            && one == other
+        {
+            // What is no sum has no halves: both aggregators have all of it.
+            replies.pop();
+        }
         complete(&replies, place, n_shards)?;
         if replies.iter().any(shared) {
             return Err(WRONG);

@@ -179,7 +179,7 @@ fn lost_shards_change_nothing() {
         let mut sums = Vec::new();
         for positions in [None, Some(&positions[..])] {
             let taken = curator.take(positions, statement.schema()).unwrap();
-            let records = curator.given(taken, &statement).unwrap();
+            let records = curator.given(taken, &statement, false).unwrap();
             for (by, features) in &derivations {
                 let made = records.derived(by.clone(), &statement).unwrap();
                 let mut states = [States::default(), States::default()];
@@ -550,6 +550,31 @@ fn one_aggregator_sees_uniform_words() {
             .sum();
         // The quantile of a chi-squared variable with 255 degrees of freedom that 5e-7 of them exceed.
         assert!(statistic < 383.0, "{statistic}");
+    }
+}
+
+/// Totals of two aggregators that are the same: of what is no sum, and of sums over no records, which are zeros. One of
+/// them alone is no answer to a sum, and two whole replies of one shard are none at all.
+#[test]
+fn totals_without_halves_are_answers_too() {
+    let totals = |body: Body| {
+        let (one, other) = split(&reply(5, &[1, 0], body)).unwrap();
+        assert_eq!(one, other);
+        [one, other]
+    };
+    for body in [Body::Done, Body::Counts(vec![4, 3])] {
+        let answer = Answer::of(&totals(body.clone()), 5, 2).unwrap();
+        match body {
+            Body::Counts(_) => assert_eq!(answer.body, Body::Counts(vec![3, 4])),
+            body => assert_eq!(answer.body, body),
+        }
+    }
+    let empty = totals(Body::Sums(Vec::new()));
+    assert_eq!(Answer::of(&empty, 5, 2).unwrap().sums(3, 0), Ok(vec![0; 3]));
+    let whole = reply(5, &[0], Body::Sums(words(&[1])));
+    for (replies, n_shards) in [(&empty[..1], 2), (&[whole.clone(), whole], 1)] {
+        let answer = Answer::of(replies, 5, n_shards);
+        assert!(matches!(answer, Err(Error::Workers(_))));
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Message<R> {
 }
 
 /// What shards answer.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Reply {
     /// The place of the request.
     pub place: u64,
