@@ -83,8 +83,13 @@ CLASSIFIERS = {
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
     "one wide range, small epsilon": (
         60,
-        {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
+        {"bounds": (0, 30), "epsilon": 0.2, "loss": "squared"},
         "rows shortened to a public norm",
+    ),
+    "one wide range, smaller epsilon": (
+        60,
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
+        "a constant, the shares",
     ),
     "one wide range, small epsilon, a hinge": (
         60,
@@ -116,6 +121,8 @@ CLASSIFIERS = {
     "very few records, one feature": (1, {"epsilon": 0.05}, "rows shortened to a public norm, then noisy-newton"),
     "very few records, no scale": (8, {"epsilon": 0.02, "scale": None}, "select-refit"),
     "very few records, a hinge": (8, {"epsilon": 0.02, "loss": "hinge"}, "a constant, the shares of the classes"),
+    "very few records, squares": (8, {"epsilon": 0.02, "loss": "squared"}, "a constant, the shares of the classes"),
+    "very few records, huber": (8, {"epsilon": 0.02, "loss": "huber"}, "a constant, the shares of the classes"),
     "very few records, no intercept": (8, {"epsilon": 0.02, "fit_intercept": False}, "select-refit"),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
@@ -392,6 +399,19 @@ def test_few_records_of_a_hinge_leave_the_larger_class(width):
         scores.append(model.intercept_[0])
     assert max(scores) <= 1.0
     assert np.median(scores) == pytest.approx(1.0 - width / 3.0, abs=0.1)
+
+
+@pytest.mark.parametrize(("loss", "score"), [("squared", 0.5), ("huber", 2.0 / 3.0), ("absolute", 29.0 / 30.0)])
+def test_few_records_of_other_losses_of_classes_leave_their_best_score(loss, score):
+    """Of labels -1 and 1, three in four of which are 1."""
+    n = 800
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 12))
+    labels = np.where(np.arange(n) % 4 > 0, "yes", "no")
+    facts = {"epsilon": 0.1, "loss": loss, "bounds": (-1, 1), "classes": ("no", "yes")}
+    models = [PrivateSparseClassifier(random_state=seed, **facts).fit(X, labels) for seed in range(60)]
+    assert not any(model.coef_.any() for model in models)
+    assert all(keeps_its_claim(model.certificate_) and model.score(X, labels) == 0.75 for model in models)
+    assert np.median([model.intercept_[0] for model in models]) == pytest.approx(score, abs=0.06)
 
 
 def test_shares_of_few_records_are_weighted():
