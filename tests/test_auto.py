@@ -86,11 +86,11 @@ CLASSIFIERS = {
     ),
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
     "one wide range, small epsilon": (
-        60,
-        {"bounds": (0, 30), "epsilon": 0.2, "loss": "squared"},
+        3,
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
         "rows shortened to a public norm",
     ),
-    "one wide range, smaller epsilon": (
+    "one wide range, small epsilon, more features": (
         60,
         {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
         "a constant, the shares",
