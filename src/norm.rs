@@ -168,7 +168,10 @@ impl SetFunctionNorm {
             if let Some(j) = singletons.iter().position(|&value| value <= 0.0) {
                 return Err(Error::invalid(
                     "function",
-                    format!("is not a norm: F({{{j}}}) = 0, so feature {j} costs nothing"),
+                    format!(
+                        "is not a norm: F({{{j}}}) = 0, so feature {j} costs nothing; make it cost something, or give it a \
+                         group of weight 0 of GroupLasso(...), which leaves it free"
+                    ),
                 ));
             }
         } else {

@@ -10,6 +10,7 @@ from dpsparse import (
     CustomLoss,
     DisjointGroups,
     Hinge,
+    InvalidArgumentError,
     ObjectivePerturbation,
     Pinball,
     PrivateSparseClassifier,
@@ -18,6 +19,8 @@ from dpsparse import (
     Vertices,
 )
 from dpsparse.norms import GroupLasso
+from dpsparse.privacy import Accountant
+from dpsparse.set_functions import ConcaveCardinality, FromOracle, GraphCut
 from reference.certificates import keeps_its_claim
 
 N = 600
@@ -29,6 +32,7 @@ def wide(p):
 
 
 TWENTY_GROUPS = DisjointGroups([range(k, k + 3) for k in range(0, 60, 3)])
+CHAIN = GraphCut([(j, j + 1) for j in range(7)], n_features=8)
 CLASSIFIERS = {
     # Public facts, and what they lead to.
     "few features, wide bounds": (
@@ -82,9 +86,14 @@ CLASSIFIERS = {
     ),
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
     "one wide range, small epsilon": (
-        60,
+        3,
         {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
         "rows shortened to a public norm",
+    ),
+    "one wide range, small epsilon, more features": (
+        60,
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "squared"},
+        "a constant, the shares",
     ),
     "one wide range, small epsilon, a hinge": (
         60,
@@ -116,6 +125,10 @@ CLASSIFIERS = {
     "very few records, one feature": (1, {"epsilon": 0.05}, "rows shortened to a public norm, then noisy-newton"),
     "very few records, no scale": (8, {"epsilon": 0.02, "scale": None}, "select-refit"),
     "very few records, a hinge": (8, {"epsilon": 0.02, "loss": "hinge"}, "a constant, the shares of the classes"),
+    "very few records, squares": (8, {"epsilon": 0.02, "loss": "squared"}, "a constant, the shares of the classes"),
+    "very few records, huber": (8, {"epsilon": 0.02, "loss": "huber"}, "a constant, the shares of the classes"),
+    "a cut": (8, {"norm": CHAIN}, "private a typical row norm, then noisy-proximal-gradient with penalty 0.0"),
+    "a cut, no scale": (8, {"norm": CHAIN, "scale": None}, "noisy-proximal-gradient with penalty 0.0"),
     "very few records, no intercept": (8, {"epsilon": 0.02, "fit_intercept": False}, "select-refit"),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
@@ -394,6 +407,19 @@ def test_few_records_of_a_hinge_leave_the_larger_class(width):
     assert np.median(scores) == pytest.approx(1.0 - width / 3.0, abs=0.1)
 
 
+@pytest.mark.parametrize(("loss", "score"), [("squared", 0.5), ("huber", 2.0 / 3.0), ("absolute", 29.0 / 30.0)])
+def test_few_records_of_other_losses_of_classes_leave_their_best_score(loss, score):
+    """Of labels -1 and 1, three in four of which are 1."""
+    n = 800
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 12))
+    labels = np.where(np.arange(n) % 4 > 0, "yes", "no")
+    facts = {"epsilon": 0.1, "loss": loss, "bounds": (-1, 1), "classes": ("no", "yes")}
+    models = [PrivateSparseClassifier(random_state=seed, **facts).fit(X, labels) for seed in range(60)]
+    assert not any(model.coef_.any() for model in models)
+    assert all(keeps_its_claim(model.certificate_) and model.score(X, labels) == 0.75 for model in models)
+    assert np.median([model.intercept_[0] for model in models]) == pytest.approx(score, abs=0.06)
+
+
 def test_shares_of_few_records_are_weighted():
     n, X = 80, np.random.default_rng(0).uniform(-1, 1, (80, 12))
     labels, weights = np.arange(n) % 2, 1.0 + 2.0 * (np.arange(n) % 2)
@@ -427,6 +453,43 @@ def test_other_norms_have_private_scales_and_their_say():
         tops[name] = np.mean([np.sort(np.abs(model.coef_))[-4:] for model in fitted], axis=0)
     assert scores["groups"] > scores["linf"] > 0.1
     assert np.ptp(tops["linf"]) < 0.7 * np.ptp(tops["groups"])
+
+
+def test_a_cut_without_alpha_is_a_penalty_of_the_size_of_the_noise():
+    """Neighbours that are alike: less of their noise is left than without the norm, and it hides nothing."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (24_000, 30))
+    y = np.clip((X @ np.repeat([0, 0.25, -0.1, 0.15, 0], 6)) / 1.2 + 0.15 * rng.normal(size=24_000), -1, 1)
+    chain = GraphCut([(j, j + 1) for j in range(29)], n_features=30)
+
+    def score(epsilon, n, **options):
+        facts = {"epsilon": epsilon, "bounds": (-1, 1), "y_bounds": (-1, 1), "delta": 1e-6, **options}
+        models = (PrivateSparseRegressor(random_state=seed, **facts).fit(X[:n], y[:n]) for seed in range(6))
+        return np.mean([model.score(X, y) for model in models])
+
+    assert score(0.5, 2000, norm=chain) > score(0.5, 2000)
+    assert score(4.0, 24_000, norm=chain) > score(4.0, 24_000) - 0.002
+
+
+def test_norms_without_vertices_are_what_they_are_whatever_else_is_asked_for():
+    """They ended in Frank-Wolfe among vertices that there are none of, where scales or an intercept were not wanted."""
+    X = np.random.default_rng(0).uniform(-1, 1, (400, 8))
+    ours = {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}
+    rest = ({"scale": None}, {"fit_intercept": False}, ours, {"n_iter": 4})
+    for norm in (CHAIN, ConcaveCardinality(np.sqrt(np.arange(1, 9))), FromOracle(lambda A: len(A) ** 0.5, 8)):
+        for options in rest:
+            for size, expected in ({"alpha": 0.01}, "noisy-proximal"), ({"radius": 1.0}, "noisy-gradient-frank-wolfe"):
+                budget = Accountant(1.0, 1e-6)
+                facts = {"norm": norm, "bounds": (-1, 1), "classes": (0, 1), "delta": 1e-7, "ledger": budget}
+                model = PrivateSparseClassifier(**facts, **options, **size)
+                if norm is CHAIN and "radius" in size:
+                    with pytest.raises(InvalidArgumentError, match="unbounded: give alpha"):
+                        model.fit(X, X[:, 0] > 0)
+                    assert not budget.entries()
+                else:
+                    assert expected in model.fit(X, X[:, 0] > 0).certificate_.mechanism
+    with pytest.raises(InvalidArgumentError, match="unbounded: give alpha"):
+        PrivateSparseClassifier(norm=CHAIN, n_iter=4, bounds=(-1, 1), classes=(0, 1)).plan(400, 8)
 
 
 def test_weights_of_columns_pay_on_sparse_counts():

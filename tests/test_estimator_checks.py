@@ -24,6 +24,25 @@ from dpsparse import (
     SparseRegressor,
 )
 
+
+class OfRadius:
+    """``check_regressors_train`` sets alpha where there is one and no ``alphas``; beside a radius that is refused."""
+
+    alphas = ()
+
+
+class RegressorOfRadius(OfRadius, SparseRegressor):
+    """An exact fit in a ball."""
+
+
+class PrivateRegressorOfRadius(OfRadius, PrivateSparseRegressor):
+    """A mechanism that takes no penalty."""
+
+
+class PrivateCountsOfRadius(OfRadius, PrivateSparsePoissonRegressor):
+    """The same of counts."""
+
+
 EXACT = [
     SparseClassifier(loss="hinge", radius=2.0, fit_intercept=False),
     SparseClassifier(loss="squared", norm="linf", alpha=0.01),
@@ -36,10 +55,10 @@ EXACT = [
     SparseClassifier(norm="l21", alpha=0.01, tol=1e-12, warm_start=True),
     SparseClassifier(norm="l21", radius=2.0, ridge=0.01, fit_intercept=False, tol=1e-12),
     SparseRegressor(loss="huber", norm="linf", alpha=0.01),
-    SparseRegressor(loss="absolute", radius=5.0, ridge=0.01),
+    RegressorOfRadius(loss="absolute", radius=5.0, ridge=0.01),
     SparseRegressor(alpha=0.01, solver="coordinate-descent", fit_intercept=False, warm_start=True),
     SparseRegressor(alpha=0.01, ridge=0.1, solver="dual-frank-wolfe", fit_intercept=False),
-    SparseRegressor(norm="linf", radius=1.0, ridge=0.1, fit_intercept=False),
+    RegressorOfRadius(norm="linf", radius=1.0, ridge=0.1, fit_intercept=False),
     SparseRegressor(loss="pinball", alpha=0.01),
     SparseRegressor(alpha=0.01, positive=True, l1_ratio=0.5),
     SparsePoissonRegressor(),
@@ -57,20 +76,12 @@ OF_WEIGHTS = {
 
 
 def expected_failures(estimator):
-    """Say which checks of a regressor set alpha=0.01 where that is refused: beside a radius, or for the mechanism.
-
-    And which checks of weights ask for more than a private fit may give.
-    """
+    """Say which checks of weights ask for more than a private fit may give, or a fit without an intercept can."""
     if getattr(estimator, "max_weight", None) is not None:
         return OF_WEIGHTS
     if isinstance(estimator, SparseClassifier) and not estimator.fit_intercept:
         return {"check_class_weight_classifiers": "asks for one label nearly everywhere, which takes an intercept"}
-    refuses = isinstance(estimator, SparseRegressor) and estimator.radius is not None
-    if isinstance(estimator, SparsePoissonRegressor):
-        refuses = estimator.radius is not None
-    if isinstance(estimator, PrivateSparseRegressor | PrivateSparsePoissonRegressor):
-        refuses = isinstance(estimator.mechanism, FrankWolfe | NoisyGradientFrankWolfe | SelectRefit)
-    return {"check_regressors_train": "sets alpha, which is refused here"} if refuses else {}
+    return {}
 
 
 @parametrize_with_checks(EXACT, expected_failed_checks=expected_failures)
@@ -94,16 +105,16 @@ PRIVATE = [
     PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), loss="squared", **ADD_REMOVE),
     PrivateSparseClassifier(records_per_person=2, bounds=(-10.0, 10.0)),
     PrivateSparseClassifier(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6),
-    PrivateSparseRegressor(mechanism=FrankWolfe(n_iter=3), norm="linf", loss="absolute", scale="private"),
+    PrivateRegressorOfRadius(mechanism=FrankWolfe(n_iter=3), norm="linf", loss="absolute", scale="private"),
     PrivateSparseRegressor(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6, alpha=0.1, loss="huber"),
     PrivateSparseRegressor(mechanism=OutputPerturbation(), ridge=0.5, loss="huber", y_bounds=(-5.0, 5.0)),
-    PrivateSparseRegressor(mechanism=SelectRefit(n_selected=1), delta=1e-6, loss="huber"),
-    PrivateSparseRegressor(mechanism=NoisyGradientFrankWolfe(n_iter=3), delta=1e-6, row_norm=1.0),
+    PrivateRegressorOfRadius(mechanism=SelectRefit(n_selected=1), delta=1e-6, loss="huber"),
+    PrivateRegressorOfRadius(mechanism=NoisyGradientFrankWolfe(n_iter=3), delta=1e-6, row_norm=1.0),
     PrivateSparseRegressor(records_per_person=2, fit_intercept=False, **ADD_REMOVE),
     PrivateSparseRegressor(loss="pinball"),
     PrivateSparsePoissonRegressor(),
     PrivateSparsePoissonRegressor(mechanism=OutputPerturbation(), ridge=0.5, y_bounds=(0.0, 5.0)),
-    PrivateSparsePoissonRegressor(mechanism=FrankWolfe(n_iter=3), fit_intercept=False, **ADD_REMOVE),
+    PrivateCountsOfRadius(mechanism=FrankWolfe(n_iter=3), fit_intercept=False, **ADD_REMOVE),
     PrivateSparseClassifier(max_weight=5.0),
     PrivateSparseRegressor(max_weight=5.0),
     PrivateSparsePoissonRegressor(max_weight=5.0),

@@ -185,7 +185,7 @@ def test_a_negative_ridge_is_a_plain_error(mechanism):
         PrivateSparseClassifier(mechanism=mechanism, **facts).plan(1000, 3)
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "mirror-descent", "noisy-gradient-frank-wolfe"])
+@pytest.mark.parametrize("mechanism", ["mirror-descent", "noisy-gradient-frank-wolfe"])
 def test_seminorms_ask_for_alpha(mechanism):
     cut = set_functions.GraphCut([(0, 1), (1, 2)], n_features=3)
     facts = {"bounds": (-1, 1), "classes": (0, 1), "norm": cut}

@@ -8,6 +8,7 @@ import pickle
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import textwrap
@@ -517,6 +518,38 @@ def test_who_copies_the_file_in_a_process_that_commits_lets_no_other_one_in(tmp_
     ledger.commit(certificate)
     assert len(Ledger(path).entries()) == 1
     assert "another process" in told[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of open file descriptions")
+def test_who_copies_a_new_file_amid_its_first_commit_lets_no_other_one_in(tmp_path, monkeypatch):
+    """A file that was not there yet had SQLite's locks alone: the new total took the place of the other's releases."""
+    path = tmp_path / "l.db"
+    body = """
+        try:
+            PrivateScaler(0.5, 1e-9, bounds=(-1, 1), ledger=Ledger(path, 1.0, 1e-6, timeout=0.3)).fit(X)
+            print("released")
+        except LedgerError as error:
+            print(error)
+    """
+    append, told = Ledger._append, []
+
+    def copied_meanwhile(ledger, *entry):
+        shutil.copy(path, tmp_path / "copy.db")
+        told.append(finished(script(path, body)))
+        append(ledger, *entry)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "_append", copied_meanwhile)
+        Ledger(path, 1.0, 1e-6)
+    assert Ledger(path).entries() == []
+    assert "another process" in told[0]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644 & ~_umask()
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def test_a_look_amid_a_commit_of_its_own_is_refused_at_once(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from dpsparse._weighted_l1 import checked_weights
 from dpsparse.losses import CustomLoss, Loss
 from dpsparse.norms import GroupLasso
 from dpsparse.polytopes import Vertices
+from dpsparse.set_functions import SetFunction
 
 __all__ = [
     "DualFrankWolfe",
@@ -651,7 +652,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
         return mechanism
     if isinstance(mechanism, str):
         if mechanism == "auto":
-            vertices = _has_vertices(estimator)
+            vertices, is_function = _has_vertices(estimator), isinstance(estimator.norm, SetFunction)
             if _has_units_after_scales(estimator):
                 return _Auto()
             if estimator.alpha is not None:
@@ -661,7 +662,9 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
                 return _Auto() if estimator.ridge is None else NoisyProximalGradient()
             if vertices:
                 return FrankWolfe()
-            return NoisyProximalGradient() if estimator.radius is None else NoisyGradientFrankWolfe()
+            # Without alpha a prox would leave a set function's norm out, which a ball of the default radius does not.
+            in_ball = estimator.radius is not None or (is_function and estimator.ridge is None)
+            return NoisyGradientFrankWolfe() if in_ball else NoisyProximalGradient()
         if mechanism in MECHANISMS:
             return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
@@ -692,12 +695,14 @@ def _has_units_after_scales(estimator: Any) -> bool:
 
 
 def _has_vertices(estimator: Any) -> bool:
-    """Return whether Frank-Wolfe may select among vertices, as far as parameters other than set functions tell."""
+    """Return whether Frank-Wolfe may select among vertices."""
     others = ("l1_ratio", "feature_weights")
     plain = all(getattr(estimator, name, None) is None for name in others)
     positive = getattr(estimator, "positive", False)
     signed = isinstance(positive, bool | np.bool_) and bool(positive)
-    return plain and not signed and not isinstance(estimator.norm, GroupLasso)
+    norm = estimator.norm
+    known = norm._core.has_vertices if isinstance(norm, SetFunction) else not isinstance(norm, GroupLasso)
+    return plain and not signed and known
 
 
 def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, str]:

@@ -205,7 +205,7 @@ pub struct Choice {
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | disjoint groups, bounds [0, 1] or [-1, 1], n mu below 5 p, or more columns | select-refit |
 /// | groups | noisy Newton, without groups that are not worth their noise |
-/// | another norm that has a prox | noisy proximal gradients |
+/// | another norm that has a prox, or a set function's seminorm | noisy proximal gradients |
 /// | a polytope, or a user's own loss | Frank-Wolfe, noisy where the ball has many vertices |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
 /// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19; reals whose features can be around means, 15 sqrt(p)), p < 2047 | select-refit |
@@ -268,6 +268,11 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         let norm = domain.norm(facts.n_features);
         norm.is_ok_and(|norm| norm.ball_is_bounded())
     };
+    // Seminorms of set functions too: a penalty of the size of the noise holds back what they cost.
+    let penalises = |domain: &Domain| {
+        let of_function = matches!(domain, Domain::SetFunction(_));
+        has_prox(domain) || (of_function && domain.norm(facts.n_features).is_ok())
+    };
     match facts.domain {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
             let constant: Box<dyn Mechanism> = match facts.target {
@@ -309,7 +314,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
                 _ => Ok(facts.frank_wolfe_of_norm()),
             }
         }
-        domain if facts.loss.is_some() && has_prox(domain) => {
+        domain if facts.loss.is_some() && penalises(domain) => {
             facts.proximal("a norm other than l1", scale)
         }
         _ => Ok(facts.frank_wolfe_of_norm()),

@@ -4,6 +4,7 @@ use super::constant::{at_intercepts, check_intercept};
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::loss::{Catalogued, Loss, Task};
 use crate::mechanism::{Mechanism, NoisyNewton, scores_of_shares};
 use crate::plan::defaults::CLASSIFIER_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
@@ -12,15 +13,22 @@ use crate::question::ClassCounts;
 
 /// Pure epsilons that the calibration considers.
 const BRACKET: (f64, f64) = (1e-12, 1000.0);
+/// Beyond all scores that a constant may have.
+const MOST_SCORE: f64 = 1e100;
 
-/// Whether shares of classes say what the best constant of a loss is: log odds, or for a hinge the score of the larger
-/// class.
-pub(super) fn has_constant(target: Target, loss: &str) -> bool {
-    NoisyNewton::starts(target, loss) || (target == Target::Classes && loss == "hinge")
+/// Whether the best constant of a loss that is not one of log odds is a score for two classes, which their shares say.
+fn has_score(target: Target, loss: &dyn Loss) -> bool {
+    let known = NoisyNewton::starts(target, loss.name());
+    target == Target::Classes && loss.task() != Task::Counts && !known
 }
 
-/// The constant model of classes: the logarithms of their shares, for a hinge the score that is best for these shares,
-/// and no coefficients.
+/// Whether shares of classes say what the best constant of a loss is: log odds, or a score.
+pub(super) fn has_constant(target: Target, loss: &dyn Loss) -> bool {
+    NoisyNewton::starts(target, loss.name()) || has_score(target, loss)
+}
+
+/// The constant model of classes: the logarithms of their shares, for losses that are not of log odds the score with
+/// the least mean loss for these shares, and no coefficients.
 ///
 /// With the whole budget in pure noise for one number a class, shares are found at a fraction of the records that a
 /// model takes. They are drawn to even ones by as much as they may be noise, so that what is uncertain is said to be.
@@ -34,8 +42,8 @@ pub(super) struct ClassConstant;
 struct Release {
     counts: Question<ClassCounts>,
     n_samples: f64,
-    /// Below its kink, of a hinge.
-    width: Option<f64>,
+    /// Where scores are no log odds.
+    loss: Option<Catalogued>,
 }
 
 impl Mechanism for ClassConstant {
@@ -61,14 +69,12 @@ impl Mechanism for ClassConstant {
             predicted_excess_risk: 0.5 * problem.smoothness() * CLASSIFIER_MARGIN.powi(2),
             ..Summary::default()
         };
-        let width = match (problem.loss.name(), problem.loss.parameter()) {
-            ("hinge", Some((_, width))) => Some(width),
-            _ => None,
-        };
+        let target = problem.schema().target();
+        let loss = (problem.loss.catalogued()).filter(|loss| has_score(target, &***loss));
         let release = Release {
             counts,
             n_samples,
-            width,
+            loss: loss.cloned(),
         };
         Plan::seal(problem, release, summary)
     }
@@ -98,20 +104,31 @@ impl Release {
     }
 }
 
-/// The score with the least smoothed hinge loss for classes of these log odds, and 0 where they are even.
+/// The score with the least mean loss for two classes of these log odds, and of several the one next to 0.
 ///
-/// With a share of t for the larger class the slopes at a score z are -t min((1 - z)/width, 1) and (1 - t) min((1 +
-/// z)/width, 1): the second is at its end at the minimiser unless the width is more than 2 t.
-fn hinge_of_log_odds(log_odds: f64, width: f64) -> f64 {
-    let odds = log_odds.abs().exp();
-    let twice = 2.0 * odds / (1.0 + odds);
-    let score = match twice < width {
-        true => twice - 1.0,
-        false => 1.0 - width / odds,
+/// The loss is convex, so that slopes rise with the score: halving finds where their mean is 0.
+fn least_score(loss: &dyn Loss, log_odds: f64) -> f64 {
+    let share = 1.0 / (1.0 + (-log_odds).exp());
+    let slope = |z: f64| share * loss.derivative(z, 1.0) + (1.0 - share) * loss.derivative(z, -1.0);
+    let side = match slope(0.0) {
+        at_zero if at_zero < 0.0 => 1.0,
+        at_zero if at_zero > 0.0 => -1.0,
+        _ => return 0.0,
     };
-    match log_odds == 0.0 {
-        true => 0.0,
-        false => score.copysign(log_odds),
+    let falls = |size: f64| side * slope(side * size) < 0.0;
+    let (mut low, mut high) = (0.0, 1.0);
+    while falls(high) && high < MOST_SCORE {
+        (low, high) = (high, 2.0 * high);
+    }
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return side * high;
+        }
+        match falls(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
     }
 }
 
@@ -128,8 +145,8 @@ impl Program<Fitted> for Release {
         let (outputs, weighted) = (schema.target().outputs(), schema.max_weight().is_some());
         let (below, noise) = self.below(&numbers, outputs, weighted);
         let mut scores = scores_of_shares(below, noise);
-        if let Some(width) = self.width {
-            (scores.iter_mut()).for_each(|score| *score = hinge_of_log_odds(*score, width));
+        if let Some(loss) = &self.loss {
+            (scores.iter_mut()).for_each(|score| *score = least_score(&**loss, *score));
         }
         let scaled = at_intercepts(&scores, schema);
         session.progress(1, 1)?;
@@ -140,28 +157,74 @@ impl Program<Fitted> for Release {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Loss, SmoothedHinge};
+    use crate::loss::{Huber, Pinball, SmoothedHinge, Squared};
 
-    /// No other score has a lower mean loss, for kinks of any width, and it is on the side of the larger class.
+    /// Losses of two classes whose scores are no log odds, with kinks of any width.
+    fn losses() -> Vec<Catalogued> {
+        let mut losses: Vec<Catalogued> = vec![Squared.into()];
+        for size in [0.05, 0.5, 1.0, 1.3, 1.9, 3.0] {
+            losses.push(SmoothedHinge::new(size).unwrap().into());
+            losses.push(Huber::new(size).unwrap().into());
+            losses.push(Pinball::new(0.5, size).unwrap().into());
+            losses.push(Pinball::new(0.9, size).unwrap().into());
+        }
+        losses
+    }
+
+    /// No other score has a lower mean loss, and none with the same is smaller; that of a loss that is the same for
+    /// both classes is on the side of the larger one, and 0 where they are even.
     #[test]
-    fn scores_of_a_hinge_are_its_minimisers() {
-        for width in [0.05, 0.5, 1.0, 1.3, 1.9, 3.0] {
-            let hinge = SmoothedHinge::new(width).unwrap();
-            for log_odds in [-4.0, -0.7, -0.01, 0.01, 0.3, 2.0, 40.0f64] {
+    fn scores_are_those_with_the_least_mean_loss() {
+        for loss in losses() {
+            let alike = loss.value(0.3, 1.0) == loss.value(-0.3, -1.0);
+            for log_odds in [-4.0, -0.7, -0.01, 0.0, 0.01, 0.3, 2.0, 40.0f64] {
                 let share = 1.0 / (1.0 + (-log_odds).exp());
                 let mean =
-                    |z: f64| share * hinge.value(z, 1.0) + (1.0 - share) * hinge.value(z, -1.0);
-                let found = hinge_of_log_odds(log_odds, width);
-                assert!(found * log_odds > 0.0 && found.abs() <= 1.0, "{found}");
-                for k in -300..=300 {
+                    |z: f64| share * loss.value(z, 1.0) + (1.0 - share) * loss.value(z, -1.0);
+                let found = least_score(&*loss, log_odds);
+                if alike {
+                    assert!(found * log_odds > 0.0 || found == log_odds, "{found}");
+                    assert!(found.abs() <= 1.0, "{found}");
+                }
+                for k in -900..=900 {
                     let other = f64::from(k) / 200.0;
+                    let higher = mean(other) - mean(found);
+                    assert!(higher >= -1e-12, "{loss:?} {log_odds} {found} {other}");
+                    let smaller = other.abs() < found.abs() - 1e-3 && other * found >= 0.0;
                     assert!(
-                        mean(found) <= mean(other) + 1e-12,
-                        "{width} {log_odds} {found}"
+                        !smaller || higher > 0.0,
+                        "{loss:?} {log_odds} {found} {other}"
                     );
                 }
             }
-            assert_eq!(hinge_of_log_odds(0.0, width), 0.0);
+        }
+    }
+
+    /// That of a squared loss is the mean of the labels.
+    #[test]
+    fn the_score_of_a_squared_loss_is_a_mean() {
+        for log_odds in [-3.0, -0.2, 0.5, 6.0f64] {
+            let mean = (0.5 * log_odds).tanh();
+            assert!((least_score(&Squared, log_odds) - mean).abs() < 1e-15);
+        }
+    }
+
+    /// Losses of two classes have one, whether of log odds or not; those of three or more are of log odds, and counts
+    /// are no classes.
+    #[test]
+    fn every_loss_of_classes_has_a_constant() {
+        let three = Target::Multiclass { classes: 3 };
+        for entry in crate::loss::CATALOGUE {
+            let loss = crate::loss::by_name(entry.name, &[]).unwrap();
+            let counts = loss.task() == Task::Counts;
+            assert_eq!(
+                has_constant(Target::Classes, &*loss),
+                !counts,
+                "{}",
+                entry.name
+            );
+            assert!(has_constant(three, &*loss));
+            assert!(!has_score(three, &*loss));
         }
     }
 }

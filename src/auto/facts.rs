@@ -172,7 +172,7 @@ impl Facts<'_> {
         let takes = |loss: &dyn Loss| match self.target {
             Target::Interval { .. } => in_units_of_spread(loss.name()),
             Target::Counts { .. } => true,
-            Target::Classes | Target::Multiclass { .. } => has_constant(self.target, loss.name()),
+            Target::Classes | Target::Multiclass { .. } => has_constant(self.target, loss),
         };
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let few = match self.target.is_classes() {

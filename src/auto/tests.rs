@@ -272,7 +272,7 @@ fn a_constant_is_one_release() {
     let two = Target::Multiclass { classes: 2 };
     let counts = Target::counts(0.0, 1.0, true);
     let counts_loss = || Admitted::from(Poisson::new(8.0, 1.0).unwrap());
-    let losses: [(Admitted, Target, bool, bool); 11] = [
+    let losses: [(Admitted, Target, bool, bool); 14] = [
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
@@ -282,6 +282,9 @@ fn a_constant_is_one_release() {
         (Logistic.into(), Target::Classes, false, false),
         (hinge(), Target::Classes, true, true),
         (hinge(), Target::Classes, false, false),
+        (Squared.into(), Target::Classes, true, true),
+        (Squared.into(), Target::Classes, false, false),
+        (pinball(), Target::Classes, true, true),
         (counts_loss(), counts, true, true),
         (counts_loss(), counts, false, false),
     ];

@@ -49,7 +49,8 @@ fn what_is_no_norm_is_refused() {
     let error = SetFunctionNorm::new(Arc::new(free)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "function is not a norm: F({1}) = 0, so feature 1 costs nothing"
+        "function is not a norm: F({1}) = 0, so feature 1 costs nothing; make it cost something, or give it a group of \
+         weight 0 of GroupLasso(...), which leaves it free"
     );
 }
 

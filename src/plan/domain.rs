@@ -210,7 +210,7 @@ impl Domain {
                 return Err(Error::invalid(
                     "norm",
                     "must be \"l1\", \"linf\", DisjointGroups(...), a set function or GroupLasso(...) for this mechanism: the \
-                     simplex and explicit vertices have no prox; use frank-wolfe",
+                     simplex and explicit vertices have no prox; use frank-wolfe, which takes no ridge",
                 ));
             }
         };
@@ -246,6 +246,12 @@ impl Domain {
             Domain::GroupLasso(norm) => Err(no_vertices(norm)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether selection knows the vertices of the ball of a set function.
+    #[cfg(feature = "python")]
+    pub(crate) fn knows_vertices(function: &dyn SetFunction) -> bool {
+        selectable(function).is_ok()
     }
 
     /// Whether theta >= 0 is part of it.
@@ -302,8 +308,8 @@ fn disjoint(norm: &Arc<GroupLasso>) -> Result<Arc<GroupLasso>> {
     if norm.overlaps() {
         return Err(Error::UnsoundMechanism(
             "this mechanism uses the prox or the value of the norm, and a group lasso whose groups overlap has neither in \
-             closed form, so that no float error is proved; use noisy-gradient-frank-wolfe, which minimises over the ball, \
-             groups that do not overlap, or GroupCover(...)"
+             closed form, so that no float error is proved; use noisy-gradient-frank-wolfe, which minimises over the ball \
+             (radius, without alpha and ridge), groups that do not overlap, or GroupCover(...)"
                 .into(),
         ));
     }

@@ -12,6 +12,7 @@ use super::records::one_per_feature;
 use super::threads;
 use crate::error::{Error, Result, UserError};
 use crate::lovasz;
+use crate::plan::Domain;
 use crate::polytope::{NormOrder, Simulation, base, norm_ball, symmetric};
 use crate::prox::{Scratch, prox};
 use crate::set_function::{
@@ -132,6 +133,12 @@ impl CoreSetFunction {
     #[getter]
     fn n_features(&self) -> usize {
         self.0.n_features()
+    }
+
+    /// Whether Frank-Wolfe can select among the vertices of its ball.
+    #[getter]
+    fn has_vertices(&self) -> bool {
+        Domain::knows_vertices(&*self.function())
     }
 
     #[getter]

@@ -167,6 +167,7 @@ impl AcceleratedGradient {
         theta: &mut [f64],
         run: &mut Run<'_>,
     ) -> Result<f64> {
+        let started = run.n_iter();
         self.present.theta.copy_from_slice(theta);
         self.present.image.fill(0.0);
         let mut value = self.value(omega, Which::Present)?;
@@ -224,7 +225,11 @@ impl AcceleratedGradient {
             }
             total -= decrease;
             largest = largest.max(decrease);
-            if decrease <= run.accuracy * largest.min(run.gap) || run.is_over() {
+            if decrease <= run.accuracy * largest.min(run.gap) || run.ends_model(-total) {
+                break;
+            }
+            // A model that starts anew has lost its momentum: exact ones go on.
+            if run.doubts && run.ends_passes(run.n_iter() - started, -total) {
                 break;
             }
         }

@@ -201,7 +201,7 @@ impl CoordinateDescent {
                 largest = largest.max(decrease);
                 let worth = if cheap { CHEAP_ACCURACY } else { 1.0 };
                 let accuracy = run.accuracy * worth;
-                if decrease <= accuracy * largest.min(run.gap) || run.is_over() {
+                if decrease <= accuracy * largest.min(run.gap) || run.ends_model(-total) {
                     self.update_residual(design);
                     return Ok(total);
                 }

@@ -7,13 +7,15 @@ use crate::prox::Scratch;
 
 /// Relative sum of slopes that counts as rounding.
 const BALANCED: f64 = 1e-11;
+/// Most times that slopes are balanced.
+const MOST_BALANCES: usize = 8;
 
 /// Disjoint sets of features whose indicators span the kernel of Omega.
 ///
 /// Omega = f of a set function is 0 exactly where theta is constant on each of a few sets and, for a norm, 0 outside
 /// them: the prox with a large step, the projection onto the kernel, shows the sets as its ties.
 #[derive(Debug, Default)]
-pub(super) struct Kernel {
+pub(crate) struct Kernel {
     sets: Vec<Vec<usize>>,
     /// X 1_S for every set, one after another, and the intercept's column of ones where there is one.
     images: Vec<f64>,
@@ -98,14 +100,21 @@ impl Kernel {
         z: &[f64],
         slopes: &mut [f64],
     ) {
-        // The second time removes what rounding and the factorisation's jitter leave.
-        for _ in 0..3 {
+        // What is left costs a bound as much as the coefficients are large that it stands beside: none of it is worth
+        // leaving that another time removes, which is most of what rounding and the factorisation's jitter left.
+        let mut last = f64::INFINITY;
+        for _ in 0..MOST_BALANCES {
             self.balance_once(problem, z, slopes);
-            if self.is_balanced(problem.weights(), slopes) {
-                return;
+            let left = self.imbalance(problem.weights(), slopes);
+            // NaN ends it too.
+            if left.is_nan() || left >= 0.5 * last {
+                break;
             }
+            last = left;
         }
-        slopes.fill(0.0);
+        if !self.is_balanced(problem.weights(), slopes) {
+            slopes.fill(0.0);
+        }
     }
 
     fn balance_once<D: Design + ?Sized>(
@@ -145,14 +154,26 @@ impl Kernel {
 
     /// Whether every set and the intercept, where there is one, are orthogonal to the dual point up to rounding.
     pub fn is_balanced(&self, weights: &[f64], slopes: &[f64]) -> bool {
-        self.images.chunks_exact(slopes.len()).all(|image| {
-            let (mut sum, mut size) = (0.0, 0.0);
+        self.imbalance(weights, slopes) <= BALANCED
+    }
+
+    /// The largest product of the dual point with a set or the intercept, of the sum of the sizes of its terms; NaN
+    /// where one of them is.
+    fn imbalance(&self, weights: &[f64], slopes: &[f64]) -> f64 {
+        let parts = self.images.chunks_exact(slopes.len()).map(|image| {
+            let (mut sum, mut size) = (0.0f64, 0.0);
             for ((x, w), a) in image.iter().zip(weights).zip(slopes) {
                 sum += w * a * x;
                 size += (w * a * x).abs();
             }
-            // NaN fails too.
-            sum.abs() <= BALANCED * size
+            if size == 0.0 { 0.0 } else { sum.abs() / size }
+        });
+        parts.fold(0.0, |most, part| {
+            if part > most || part.is_nan() {
+                part
+            } else {
+                most
+            }
         })
     }
 }

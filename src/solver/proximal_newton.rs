@@ -214,6 +214,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             }
             let kept = change <= 0.05 * promised;
             self.faithful = (change - promised).abs() <= hidden - FAITHFUL * promised;
+            self.run.judge_model(self.faithful);
             if change > 0.5 * promised {
                 if !kept && self.damping >= 1.0 {
                     return Ok(false);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -20,8 +21,6 @@ _WITHOUT_VALUES = (
     "Found array with",
     "Found input variables",
     "y should be a 1d array",
-    "This Private",
-    "This Sparse",
     "Sparse data was passed",
     "Input y contains",
     "Unknown label type",
@@ -30,6 +29,8 @@ _WITHOUT_VALUES = (
     "Input X contains",
     "X has ",
 )
+#: The same, which begins with the name of the estimator's class: a user's own, of any name, may derive from ours.
+_OF_CLASS = re.compile(r"This \w+ (estimator requires y to be passed|instance is not fitted)")
 #: The same, of several lines: names of columns.
 _NAMES = "The feature names should match"
 
@@ -76,6 +77,6 @@ def without_values(check: Callable[[], Checked]) -> Checked:
         text = "Complex data not supported: X and y must be real"
     elif text.startswith("Expected 2D array"):
         text = "X must be two-dimensional. Reshape your data: X.reshape(-1, 1) for one feature, (1, -1) for one record"
-    elif not text.startswith((*_WITHOUT_VALUES, _NAMES)):
+    elif not (text.startswith((*_WITHOUT_VALUES, _NAMES)) or _OF_CLASS.match(text)):
         text = "X must be a two-dimensional array of numbers, and y must hold one target per record"
     raise kind(text)  # outside the except clause: the original, which may show entries, is not chained

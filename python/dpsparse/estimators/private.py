@@ -401,12 +401,13 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns the same without
     second moments, noisy proximal gradients for ``alpha`` of the l1 norm and for ``ridge`` alone, and Frank-Wolfe for
     ``radius`` of a set function. With ``n_iter``, or any of them and ``scale=None``, a user's own loss or no intercept:
-    Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge`` or a group lasso.
-    Otherwise noisy shares of the classes and no coefficients, where n and epsilon are too small for any model of log
-    odds or with the hinge loss; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps
-    whose groups are zero where they are not worth their noise, "select-refit" for disjoint ones where records are few
-    (as below) or columns more than 512; another norm than l1: noisy proximal gradients after private scales, with a
-    penalty of the size of the noise. Otherwise, with n records and p features: objective perturbation for sparse counts
+    Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge``, a group lasso or
+    ``alpha`` of a set function whose ball has no vertices to select among (noisy Frank-Wolfe for its ``radius``).
+    Otherwise noisy shares of the classes and no coefficients, where n and epsilon are too small for any model; a user's
+    own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups are zero where they are
+    not worth their noise, "select-refit" for disjoint ones where records are few (as below) or columns more than 512;
+    another norm than l1, or a seminorm of a set function: noisy proximal gradients after private scales, with a penalty
+    of the size of the noise. Otherwise, with n records and p features: objective perturbation for sparse counts
     (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are
     small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
     columns without second moments, after private scales, and a line through their scores, which makes ``coef_`` log
@@ -715,22 +716,24 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
     coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns the same without
     second moments, noisy proximal gradients for ``alpha`` of the l1 norm and for ``ridge`` alone, and Frank-Wolfe for
-    ``radius`` of a set function. With ``n_iter``, or any of them and ``scale=None``, a user's own loss or no
-    intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge`` or a group
-    lasso. Otherwise a constant, the median or the quantile of the loss, where n and epsilon are too small for any
-    model; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups are
-    zero where they are not worth their noise, "select-refit" for disjoint ones where records are few (as below) or
-    columns more than 512; ``positive`` or another norm than l1: noisy proximal gradients after private scales, with a
-    penalty of the size of the noise for a norm. Otherwise, with n records and p features: "select-refit" with Newton
-    steps where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows
-    (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512 columns without second moments, and a
-    line through their scores. All of these come after private scales, the middle and the spread of the target first:
-    its unit, and bounds that are wider than need be, change little. Where bounds other than [0, 1] and [-1, 1] say
-    little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``): the tails of
-    few records, which would decide the errors of a linear model, count no more than the ends of these ranges. They
-    come from two quantiles of each feature or, where records are too few for those, from noisy histograms. Features
-    without a range whose bounds begin or end at zero, as indicators, are around noisy means, where rows are shorter:
-    noise is in proportion to them. Without an intercept the target stays as it is. ``scale=None`` forgoes all scales.
+    ``radius`` of a set function. With ``n_iter``, or any of them and ``scale=None``, a user's own loss or no intercept:
+    Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge``, a group lasso or
+    ``alpha`` of a set function whose ball has no vertices to select among (noisy Frank-Wolfe for its ``radius``).
+    Otherwise a constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a
+    user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups are zero where
+    they are not worth their noise, "select-refit" for disjoint ones where records are few (as below) or columns more
+    than 512; ``positive`` or another norm than l1, or a seminorm of a set function: noisy proximal gradients after
+    private scales, with a penalty of the size of the noise for a norm. Otherwise, with n records and p features:
+    "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p and for
+    the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512 columns without second
+    moments, and a line through their scores. All of these come after private scales, the middle and the spread of the
+    target first: its unit, and bounds that are wider than need be, change little. Where bounds other than [0, 1] and
+    [-1, 1] say little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``): the
+    tails of few records, which would decide the errors of a linear model, count no more than the ends of these ranges.
+    They come from two quantiles of each feature or, where records are too few for those, from noisy histograms.
+    Features without a range whose bounds begin or end at zero, as indicators, are around noisy means, where rows are
+    shorter: noise is in proportion to them. Without an intercept the target stays as it is. ``scale=None`` forgoes all
+    scales.
 
     References
     ----------

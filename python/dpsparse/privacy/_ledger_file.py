@@ -113,13 +113,23 @@ def taken(lock: Any, timeout: float) -> Iterator[None]:
 
 
 @contextmanager
-def alone(path: Path, timeout: float) -> Iterator[None]:
+def alone(path: Path, timeout: float, known: bool) -> Iterator[None]:
     """Keep all others that commit to the file out, whatever this process does with it meanwhile.
 
     POSIX has it that the locks of a process on a file go as soon as any of its threads closes the file: who copied a
     ledger amid a commit of another thread let a second process commit between the look at the total and the entry,
     which took the place of the other one. A lock of an open file description goes with that alone. Elsewhere than on
-    Linux, and where the file or its system takes none, SQLite's are all there are.
+    Linux, and where the file or its system takes none, SQLite's are all there are. A file that is to be new is made
+    empty for it: the first commit, which says what the total is, has others to keep out as well.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or where it is to be.
+    timeout : float
+        Seconds to wait for others.
+    known : bool
+        Whether it was there before: one that is gone is not made anew.
 
     Raises
     ------
@@ -131,7 +141,7 @@ def alone(path: Path, timeout: float) -> Iterator[None]:
     if not here.lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
         raise refused(sqlite3.OperationalError("locked"), timeout)
     # Within another one of this thread it would wait for itself, and on its end take SQLite's locks away.
-    descriptor = None if here.depth else _opened(path)
+    descriptor = None if here.depth else _opened(path, known)
     here.depth += 1
     try:
         while descriptor is not None and not _locked(descriptor, take=True):
@@ -147,10 +157,14 @@ def alone(path: Path, timeout: float) -> Iterator[None]:
         here.lock.release()
 
 
-def _opened(path: Path) -> int | None:
-    """Open the file for a lock; None where that is not to be had."""
+def _opened(path: Path, known: bool) -> int | None:
+    """Open the file for a lock, or make it; None where that is not to be had."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC) if sys.platform == "linux" and path.is_file() else None
+        makes = not (known or path.exists())
+        if sys.platform != "linux" or not (makes or path.is_file()):
+            return None
+        # The permissions are those that SQLite gives a new file.
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if makes else 0), 0o644)
     except OSError:
         return None
 

@@ -198,16 +198,17 @@ class Ledger:
                 )
             self._within = True
             try:
-                with alone(self._path, self._timeout), self._locked() as connection:
+                known = self._seen is not None
+                with alone(self._path, self._timeout, known), self._locked(known) as connection:
                     yield connection
             finally:
                 self._within = False
 
     @contextmanager
-    def _locked(self) -> Iterator[sqlite3.Connection]:
+    def _locked(self, known: bool) -> Iterator[sqlite3.Connection]:
         connection = None
         try:
-            refuse_unusable(self._path, known=self._seen is not None)
+            refuse_unusable(self._path, known)
             # of its own for every transaction: safe for threads and after forks
             connection = sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None)
             begin(connection, self._timeout)

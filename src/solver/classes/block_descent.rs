@@ -244,7 +244,7 @@ impl BlockDescent {
             run.count()?;
             total += decrease;
             largest = largest.max(decrease);
-            if decrease <= run.accuracy * largest.min(run.gap) || run.is_over() {
+            if decrease <= run.accuracy * largest.min(run.gap) || run.ends_model(total) {
                 break;
             }
         }

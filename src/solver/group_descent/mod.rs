@@ -238,7 +238,7 @@ impl GroupDescent {
                 }
             }
             total -= decrease;
-            let ends = stalled(decrease, largest) || run.is_over();
+            let ends = stalled(decrease, largest) || run.ends_passes(passes, -total);
             largest = largest.max(decrease);
             if ends {
                 return Ok(total);

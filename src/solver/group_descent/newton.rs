@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::{GroupDescent, square};
+use crate::norm::Norm;
 use crate::numeric::vectors::dot;
 use crate::solver::{Design, cholesky};
 
@@ -26,6 +27,8 @@ pub(super) struct Newton {
     /// Their features, group after group, the number of the group and the place in it beside them.
     columns: Vec<usize>,
     places: Vec<(usize, usize)>,
+    /// Whether the penalty has a kink where it is 0 and the others are not.
+    kinks: Vec<bool>,
     /// Every group that has some, and which of the features are its.
     groups: Vec<(usize, Range<usize>)>,
     /// The features and curvatures that `gram` is of.
@@ -88,6 +91,8 @@ impl GroupDescent {
         newton.columns.clear();
         newton.places.clear();
         newton.groups.clear();
+        newton.kinks.clear();
+        let all = self.norm.l1() > 0.0 || self.norm.is_positive();
         for &g in &self.working {
             let start = newton.columns.len();
             for (a, &j) in self.groups[g].0.iter().enumerate() {
@@ -97,6 +102,8 @@ impl GroupDescent {
                 }
             }
             let members = start..newton.columns.len();
+            let one = members.len() == 1 && self.groups[g].1 > 0.0;
+            newton.kinks.resize(members.end, all || one);
             if !members.is_empty() {
                 newton.groups.push((g, members));
             }
@@ -165,7 +172,8 @@ impl GroupDescent {
         }
     }
 
-    /// Halves the step until it brings its share of what is promised, and takes it.
+    /// Halves the step until it brings its share of what is promised, and takes it. Where entries that stop turn it
+    /// into another one that does not, the step to where the first of them stops is still Newton's.
     fn backtrack<D: Design + ?Sized>(
         &mut self,
         newton: &mut Newton,
@@ -173,15 +181,17 @@ impl GroupDescent {
         design: &D,
         theta: &mut [f64],
     ) -> (f64, bool) {
-        let mut length = 1.0;
-        for _ in 0..MOST_HALVINGS {
-            newton.set_change(length, theta);
-            let (change, hidden) = self.change_of_objective(newton, promised, theta);
-            if change <= SHARE * 0.5 * length * promised {
-                self.take(newton, design, theta);
-                return (change, hidden);
+        for first in [Some(1.0), newton.first_kink(theta)].into_iter().flatten() {
+            let mut length = first;
+            for _ in 0..MOST_HALVINGS {
+                newton.set_change(length, theta);
+                let (change, hidden) = self.change_of_objective(newton, promised, theta);
+                if change <= SHARE * 0.5 * length * promised {
+                    self.take(newton, design, theta);
+                    return (change, hidden);
+                }
+                length *= 0.5;
             }
-            length *= 0.5;
         }
         (0.0, false)
     }
@@ -262,11 +272,23 @@ impl Newton {
         (promised < 0.0).then_some(promised)
     }
 
+    /// The length at which the first entry is at a kink, if one is before the end of the direction.
+    fn first_kink(&self, theta: &[f64]) -> Option<f64> {
+        let entries = self.columns.iter().zip(&self.direction).zip(&self.kinks);
+        let ends = entries.filter(|(_, kink)| **kink);
+        // Beyond it by rounding: it stops there.
+        let lengths = ends.map(|((&j, d), _)| -theta[j] / d * (1.0 + 4.0 * f64::EPSILON));
+        lengths
+            .filter(|length| (0.0..1.0).contains(length))
+            .reduce(f64::min)
+    }
+
     /// The direction times a length. Entries that would change their sign stop at 0, where the penalty has a kink.
     fn set_change(&mut self, length: f64, theta: &[f64]) {
         self.change.clear();
-        for (&j, d) in self.columns.iter().zip(&self.direction) {
-            let stops = (theta[j] + length * d) * theta[j] <= 0.0;
+        let entries = self.columns.iter().zip(&self.direction).zip(&self.kinks);
+        for ((&j, d), kink) in entries {
+            let stops = *kink && (theta[j] + length * d) * theta[j] <= 0.0;
             self.change.push(if stops { -theta[j] } else { length * d });
         }
     }
