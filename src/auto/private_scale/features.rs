@@ -10,9 +10,12 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
-use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, MOST_NOISE, QUARTILE};
+use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, MOST_NOISE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
 use crate::question::{AbsoluteSums, Histograms, Ranges, RangesOf};
+
+/// The ends of a range of a law that is known but for its middle and deviation.
+const QUARTILE: f64 = 0.25;
 
 /// What tells how features are spread.
 #[derive(Debug)]

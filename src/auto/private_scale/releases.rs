@@ -12,7 +12,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_NATS, PUBLIC_NORM, QUARTILE, SCALED_ROW, SIDE_SHARE, clamps_open, range_within,
+    NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW, SIDE_SHARE, clamps_open, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
@@ -209,10 +209,10 @@ pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Questio
         problem.n_samples() as f64,
         problem.records_per_person() as f64,
     );
-    let wanted = 4.0 * NORM_NATS[1] * person / (QUARTILE * n);
+    let wanted = 4.0 * NORM_NATS[1] * person / (QUARTER * n);
     let epsilon0 = range_within(rho).min(wanted);
     (epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0])
-        .then(|| problem.statement.typical_norm(epsilon0, QUARTILE))
+        .then(|| problem.statement.typical_norm(epsilon0, QUARTER))
         .transpose()
 }
 

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::loss::{Admitted, Growth, Huber, Pinball};
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    LEAST_LEVEL, LINE_DEFAULT_SHARE, MINOR_SHARE, QUARTILE, TARGET_CLAMP, TARGET_NATS,
-    TARGET_REACH, TARGET_TAIL, clamps_open, level_times_epsilon0, line_clamp, range_within,
+    LEAST_LEVEL, LINE_DEFAULT_SHARE, MINOR_SHARE, QUARTER, TARGET_CLAMP, TARGET_NATS, TARGET_REACH,
+    TARGET_TAIL, clamps_open, level_times_epsilon0, line_clamp, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -43,7 +43,7 @@ impl TargetScale {
             return Ok(None);
         }
         let lowest = match problem.threshold() {
-            Some(_) => QUARTILE,
+            Some(_) => QUARTER,
             None => LEAST_LEVEL,
         };
         let Some(targets) = MiddleAndSpread::new(problem, rho, lowest)? else {

@@ -37,7 +37,7 @@ pub const LEAST_LEVEL: f64 = 0.1;
 /// takes for wrong, which is chosen where some are; and the rows that are no longer than the typical one, to which
 /// others are shortened: on cod_rna at epsilon 0.1, .1, .25, .5 and .75 give .951, .948, .943 and .933, and at 1 all
 /// are within .002; on imdb and news20groups .5 is better than .8 at every epsilon.
-pub const QUARTILE: f64 = 0.25;
+pub const QUARTER: f64 = 0.25;
 
 /// n mu: records per unit of noise on a sum of bounded contributions, under a zCDP budget.
 pub(crate) fn noise_allows(n: usize, person: usize, rho: f64) -> f64 {
