@@ -2,7 +2,7 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
-use crate::plan::defaults::{LEAST_LEVEL, QUARTER, level_times_epsilon0};
+use crate::plan::defaults::{LEAST_LEVEL, RANGE_LEVEL, level_times_epsilon0};
 use crate::privacy::{
     Bounds, Claim, Geometry, Planned, Program, Question, Schema, Sealed, Session, Statement,
     Target, seal,
@@ -25,7 +25,7 @@ pub struct FeatureScaler {
     /// Public bounds of the features.
     pub bounds: Bounds,
     /// Quantile at the lower end of a range, in (0, 1/2); the upper end has 1 - level. None: the lowest that this
-    /// epsilon0 finds reliably, from [`LEAST_LEVEL`] to [`QUARTER`].
+    /// epsilon0 finds reliably, from [`LEAST_LEVEL`] to [`RANGE_LEVEL`].
     pub level: Option<f64>,
     /// What the release takes for granted beside what the room does.
     pub assumptions: Vec<String>,
@@ -117,7 +117,7 @@ impl FeatureScaler {
                 })?;
             let [least, wanted] = Ranges::nats(features.len())
                 .map(|nats| level_times_epsilon0(nats, n, person) / epsilon0);
-            level = (self.level).unwrap_or(wanted.clamp(LEAST_LEVEL, QUARTER));
+            level = (self.level).unwrap_or(wanted.clamp(LEAST_LEVEL, RANGE_LEVEL));
             reliable = level >= least;
             question = Some(statement.ranges(epsilon0, level, RangesOf::Each(features))?);
         }

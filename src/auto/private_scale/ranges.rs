@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
     CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MOST_SHARE, MOST_UNIT_RANGES,
-    QUARTER, RANGE_DEVIATION, RANGE_LEAST, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE,
+    RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVEL, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE,
     RANGE_WIDENED, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
@@ -78,13 +78,13 @@ impl RangeChoice {
         let [usual, most] =
             [usual, most].map(|share| range_within(share * rho / (2 * count) as f64));
         // More than usual only where that suffices.
-        let needed_at_most = needed / QUARTER;
+        let needed_at_most = needed / RANGE_LEVEL;
         let epsilon0 = match needed_at_most <= most {
             true => usual.max(needed_at_most),
             false => usual,
         };
         let epsilon0 = epsilon0.min(4.0 * wanted / least);
-        let level = (wanted / epsilon0).clamp(least, QUARTER);
+        let level = (wanted / epsilon0).clamp(least, RANGE_LEVEL);
         Self {
             of,
             epsilon0,

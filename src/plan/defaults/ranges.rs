@@ -6,6 +6,9 @@
 /// lose .07; with .1 one of loan_rate is, too soon, and it loses .03.
 pub const RANGE_SHARE: f64 = 0.07;
 
+/// Highest quantile at the lower end of a private range; the lowest is [`LEAST_LEVEL`](super::LEAST_LEVEL).
+pub const RANGE_LEVEL: f64 = 0.25;
+
 /// Lowest quantile at the lower end of a private range beyond which regressions are clipped. Least squares without
 /// privacy, clipped at the .01 and .99 quantiles in fits and predictions alike, has the R^2 .928 on diamonds and .662
 /// on california (.920 and .640 without), at .05 and .95 .907 and .650.
