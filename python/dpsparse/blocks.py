@@ -424,7 +424,8 @@ def from_arrow(
     step = _rows(rows, len(names))
 
     def factory() -> Iterator[Any]:
-        ahead = {"batch_readahead": 1, "fragment_readahead": 1}  # arrow's own would fill the memory
+        # Arrow reads ahead by what is asked for, and its threads by up to a gigabyte where blocks are taken slowly.
+        ahead = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
         batches = _read(lambda: iter(dataset.to_batches(columns=names, batch_size=step, **ahead)))
         return iter(lambda: _read(lambda: next(batches, None)), None)
 
