@@ -6,7 +6,7 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MOST_SHARE, MOST_UNIT_RANGES,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MOST_UNIT_RANGES,
     RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVEL, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE,
     RANGE_WIDENED, level_times_epsilon0, range_within,
 };
@@ -70,10 +70,11 @@ impl RangeChoice {
             Scales::Clipped => count as f64 / p.max(1) as f64,
             _ => 0.0,
         };
-        let usual = RANGE_SHARE * (1.0 + again);
+        let [usual, most] = RANGE_SHARE;
+        let usual = usual * (1.0 + again);
         let most = match scales {
             Scales::Clipped => usual,
-            _ => MOST_SHARE,
+            _ => most,
         };
         let [usual, most] =
             [usual, most].map(|share| range_within(share * rho / (2 * count) as f64));

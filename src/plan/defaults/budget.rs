@@ -17,7 +17,7 @@ pub const MINOR_SHARE: f64 = 0.02;
 /// .07 loses .01 of R^2 at 0.5.
 pub const COLUMNS_SHARE: f64 = 0.1;
 
-/// Largest share of the zCDP budget that ranges, the middle and the spread of a target, and shares of many classes
+/// Largest share of the zCDP budget that the middle and the spread of a target, and shares of three or more classes,
 /// spend where they could not be had well with less.
 pub const MOST_SHARE: f64 = 0.4;
 
