@@ -1,4 +1,4 @@
-//! What a budget pays for: shares of it, and how many records.
+//! What a budget pays for: shares of it, noise that is worth them, and how many records.
 
 /// Largest share of the zCDP budget that each release beside a fit spends: the middle and the spread of a target, means
 /// of features, a typical row norm, how common classes are. One number for all: with numbers of their own, .05 and .06,
@@ -28,16 +28,6 @@ pub const ENOUGH_NOISE: f64 = 0.01;
 /// The same beyond which they are not worth it: of means .15, .3, .5 and .6 are alike on 111 tables; histograms with .5
 /// take .1 and .06 of R^2 from two of 68 regressions at epsilon 0.1, and bring .05 to one.
 pub const MOST_NOISE: f64 = 0.4;
-
-/// Least quantile at an end that noise allows to be found: of ranges of features (on cod_rna, without noise, .05 gives
-/// .950, .1 .948, .15 .939 and .25 .923), and of the distances of targets from their middle.
-pub const LEAST_LEVEL: f64 = 0.1;
-
-/// A quarter of the records: how many targets Huber's loss takes for wrong, which is chosen where some are; and the
-/// rows that are no longer than the typical one, to which others are shortened: on cod_rna at epsilon 0.1, .1, .25, .5
-/// and .75 give .951, .948, .943 and .933, and at 1 all are within .002; on imdb and news20groups .5 is better than .8
-/// at every epsilon.
-pub const QUARTER: f64 = 0.25;
 
 /// n mu: records per unit of noise on a sum of bounded contributions, under a zCDP budget.
 pub(crate) fn noise_allows(n: usize, person: usize, rho: f64) -> f64 {
