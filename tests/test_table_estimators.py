@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -380,6 +381,7 @@ def test_fits_keep_the_rows_that_are_kept(library):
     new = [text for text in capped.certificate_.assumptions if text not in plain.certificate_.assumptions]
     assert len(new) == 1
     assert "'id'" in new[0]
+    assert "different persons have different" in new[0]
     assert "owns at most 2 records" in repr(capped.certificate_)
     assert capped.certificate_.events == plain.certificate_.events
     # Predictions are for all rows, and need no person.
@@ -448,6 +450,12 @@ MANY = 2**60 + np.arange(300) // 2
     [
         [*MANY[:-1].tolist(), 0.5],
         [*MANY[:-1].tolist(), 1e20],
+        # Equal to one that stands before it, whom 2.0**60 need not have meant.
+        [*MANY[:-1].tolist(), 2.0**60],
+        [*MANY[:-1].tolist(), Decimal(2**60)],
+        [1, *MANY[:-2].tolist(), True],
+        pd.Series([*MANY[:-1].tolist(), 2.0**60], dtype=object),
+        pd.Series(MANY % 2 == 0),
         np.array([*MANY[:-1].tolist(), 0.5]),
         pd.Series([*MANY[:-1].tolist(), None]),
         pd.Series([*MANY[:-1].tolist(), 0.5]),

@@ -196,6 +196,27 @@ def test_hours_are_those_of_the_columns_own_clock_and_beyond_the_range_too():
     assert schema.encode({"t": times}).argmax(axis=1).tolist() == [12, 23, 12, 0]
 
 
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_the_first_and_the_last_times_that_there_are_are_clipped(unit):
+    """Near the ends of their types numpy's conversions wrap around: the earliest time became the latest date."""
+    schema = Schema({"t": Date("2024-01-01", "2024-12-31", parts=("hour",), missing="flag")})
+    ends = np.array([1 - 2**63, 2**63 - 1, -(2**63)], dtype=f"M8[{unit}]")
+    array = schema.encode({"t": ends})
+    assert array[:, 0].tolist() == [0.0, 365.0, 182.5]
+    assert array[:, -1].tolist() == [0.0, 0.0, 1.0]
+    np.testing.assert_array_equal(schema.encode({"t": list(ends)}), array)
+    stamps = schema.encode({"t": pd.Series([pd.Timestamp.min, pd.Timestamp.max])})
+    assert stamps[:, 0].tolist() == [0.0, 365.0]
+
+
+def test_cells_of_another_type_are_refused_wherever_they_stand():
+    """A complex number that is equal to a level: an error that depends on what stands before it would tell of that."""
+    schema = Schema({"k": Category([1, 2], other=2)})
+    for cells in ([1 + 0j, 1], [1, 1 + 0j]):
+        with pytest.raises(InvalidTypeError, match="'k'"):
+            schema.encode({"k": cells})
+
+
 def test_a_missing_cell_beside_large_levels_moves_no_other_cell():
     top = 2**53 - 1
     for column in (Category([top - 1, top], missing="flag"), Ordinal([top - 1, top], missing="flag")):

@@ -155,7 +155,10 @@ def person_assumptions(estimator: Any) -> list[str]:
     schema = schema_of(estimator)
     if schema is None or schema.person is None:
         return []
-    return [f"rows of one person have one value in the column {schema.person!r}, by which they were capped"]
+    return [
+        f"rows of one person have one value in the column {schema.person!r}, by which they were capped, and rows of "
+        "different persons have different ones"
+    ]
 
 
 def kept(estimator: Any, schema: Schema, X: Any, arrays: Any, seed: int | None) -> Any:

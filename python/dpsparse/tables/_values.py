@@ -31,6 +31,10 @@ _NOT_A_TABLE = (
 #: Types of numbers, truth values among them.
 NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
 _MISSING_TYPES = ("NAType", "NaTType")
+#: How many of a unit of time a second has.
+_FINER = {"ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
+#: Years from 1970 that no public range reaches, and whose seconds an integer of 64 bits holds.
+_FAR = 10**9
 
 
 class Table:
@@ -127,13 +131,14 @@ class Values:
         """
         array = self._array()
         if array is not None and array.dtype.kind in "iufb":
-            return array.astype(np.float64)
+            with np.errstate(all="ignore"):  # numpy warns of a long double that no double is near
+                return array.astype(np.float64)
         floats = [_float(entry) for entry in self._entries()]
         if any(value is None for value in floats):
             raise self.wrong("numbers")
         return np.array(floats, dtype=np.float64)
 
-    def labels(self, kinds: tuple[type, ...] | None, wanted: str) -> Labels:
+    def labels(self, kinds: tuple[type, ...] | None, wanted: str, never: tuple[type, ...] = ()) -> Labels:
         """Return the different cells, and which one each cell is.
 
         Parameters
@@ -142,6 +147,8 @@ class Values:
             Types of cells that are not missing. None: any that hash.
         wanted : str
             What these are called in an error.
+        never : tuple of type
+            Types that are refused although they derive from some of the others, as truth values do from integers.
 
         Raises
         ------
@@ -156,8 +163,11 @@ class Values:
         if which is None:
             raise self.wrong(wanted)
         different = [None if self._is_missing(entry) else entry for entry in numbers]
-        if kinds is not None and not all(entry is None or _is_of(entry, kinds) for entry in different):
-            raise self.wrong(wanted)
+        if kinds is not None:
+            # Of every cell: one of another type may be equal to one that came before it, as 2.0 is to 2.
+            others = {kind for kind in set(map(type, entries)) if not _is_kind(kind, kinds) or issubclass(kind, never)}
+            if others and any(type(entry) in others and not self._is_missing(entry) for entry in entries):
+                raise self.wrong(wanted)
         return Labels(different, which)
 
     def times(self) -> npt.NDArray[np.datetime64]:
@@ -174,7 +184,7 @@ class Values:
         """
         array = self._array()
         if array is not None and array.dtype.kind == "M":
-            return array.astype("datetime64[s]")
+            return _seconds(array)
         return np.array([self._time(entry) for entry in self._entries()], dtype="datetime64[s]")
 
     def _array(self) -> npt.NDArray[Any] | None:
@@ -216,7 +226,7 @@ class Values:
         if isinstance(entry, datetime.datetime):
             return np.datetime64(entry.replace(tzinfo=None), "s")
         if isinstance(entry, np.datetime64):
-            seconds: np.datetime64 = entry.astype("datetime64[s]")
+            seconds: np.datetime64 = _seconds(np.array([entry]))[0]
             return seconds
         if isinstance(entry, datetime.date):
             return np.datetime64(entry, "s")
@@ -255,9 +265,29 @@ def _absent(entry: Any) -> bool:
     return isinstance(entry, np.datetime64) and bool(np.isnat(entry))
 
 
+def _seconds(times: npt.NDArray[Any]) -> npt.NDArray[np.datetime64]:
+    """Return times in whole seconds, rounded down; those that are a thousand million years away or more are about that.
+
+    numpy's own conversion wraps around near the ends of a type: of ``pandas.Timestamp.min`` it makes a late time.
+    """
+    unit, _ = np.datetime_data(times.dtype)
+    if unit in _FINER:
+        ticks = times.astype(f"datetime64[{unit}]").astype(np.int64)
+        return np.where(np.isnat(times), np.datetime64("NaT"), (ticks // _FINER[unit]).astype("datetime64[s]"))
+    if unit != "s":
+        earliest, latest = (np.datetime64(year, "Y").astype(times.dtype) for year in (-_FAR, _FAR))
+        times = np.where(np.isnat(times), times, np.clip(times, earliest, latest))
+    return times.astype("datetime64[s]")
+
+
+def _is_kind(kind: type, kinds: tuple[type, ...]) -> bool:
+    """Whether a type is one of some; spans of time are no integers, as numpy has it."""
+    return issubclass(kind, kinds) and not issubclass(kind, np.timedelta64)
+
+
 def _is_of(entry: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether a cell is of one of some types; spans of time are no integers, as numpy has it."""
-    return isinstance(entry, kinds) and not isinstance(entry, np.timedelta64)
+    """Whether a cell is of one of some types."""
+    return _is_kind(type(entry), kinds)
 
 
 def _float(entry: Any) -> float | None:

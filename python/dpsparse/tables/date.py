@@ -176,9 +176,10 @@ class Date(Column):
             raise values.refuse_missing()
         low, high = self._range
         times = np.where(absent, self._reference, times)
-        days = times.astype("datetime64[D]")
-        hours = (times - days).astype(np.int64) // 3600
-        days = np.clip(days, low, high)
+        # In integers: numpy's own conversion of the first times that there are wraps around.
+        seconds = times.astype("datetime64[s]").astype(np.int64)
+        hours = seconds % 86_400 // 3600
+        days = np.clip((seconds // 86_400).astype("datetime64[D]"), low, high)
         blocks: list[npt.NDArray[Any]] = []
         if self.trend:
             blocks.append((days - low).astype(np.float64).reshape(-1, 1))

@@ -48,7 +48,9 @@ def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.ND
         For persons that are neither text nor integers, floats above all, whatever their values are.
     """
     assert schema.person is not None
-    persons = Table(frame, schema.missing_values)[schema.person].labels((str, numbers.Integral), _IDENTITIES)
+    persons = Table(frame, schema.missing_values)[schema.person].labels(
+        (str, numbers.Integral), _IDENTITIES, never=(bool, np.bool_)
+    )
     if None in persons.different:
         raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
     # A stream apart from that of the noise, which the same seed would begin.

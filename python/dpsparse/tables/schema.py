@@ -60,9 +60,10 @@ class Schema:
     of independent random keys, one for each row, drawn without a look at the data. Which rows of a person are kept
     depends on that person's rows and keys alone. Take two tables that differ by one person's rows, however many, and
     give the rows that they share the same keys: what is kept differs by at most ``records_per_person`` rows. So what is
-    (epsilon, delta)-private for so many rows under add-remove is so for all rows of a person. The number of rows kept
-    depends on who owns how many: it is private, and stays so under ``adjacency="add-remove"`` with ``n_public``. Under
-    replace-one it would be taken as public, and fits refuse.
+    (epsilon, delta)-private for so many rows under add-remove is so for all rows of a person, as long as no two persons
+    share a value: certificates say so. The number of rows kept depends on who owns how many: it is private, and stays
+    so under ``adjacency="add-remove"`` with ``n_public``. Under replace-one it would be taken as public, and fits
+    refuse.
 
     Examples
     --------
