@@ -1,6 +1,7 @@
 """Private submodular minimisation and minimum-norm points beside brute force over all sets, certificates, edges."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -214,6 +215,23 @@ def test_summands_that_fail_count_as_zeros(estimator, failing):
     for name in {"lovasz_point_", "point_", "minimizer_"} & released[0].keys():
         np.testing.assert_array_equal(released[0][name], released[1][name])
     assert fits[0].certificate_.events == fits[1].certificate_.events
+
+
+def warning():
+    warnings.warn("income 7654321", stacklevel=2)
+    return 0.5
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_no_warning_of_a_summand_is_shown(estimator):
+    """Their own, those of numpy within them, and those about what they return: each would be a person's."""
+    last = [late(warning), late(lambda: float(np.exp(np.float64(1000.0)))), late(lambda: np.complex128(1j))]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator(1.0, 1e-6, n_iter=3).fit([*people(5), *last])
+        assert not caught
+        warnings.warn("what comes later is shown", stacklevel=1)
+    assert len(caught) == 1
 
 
 class Writes(Modular):

@@ -53,8 +53,8 @@ class PrivateSubmodularMinimizer(PrivateSummands):
     A person's greedy vertex follows from that person's summand and from released points alone, and is shortened to
     ``norm``: replacing a summand moves their sum by at most twice that. The guarantee does not rest on summands being
     submodular, or on ``norm`` being large enough; the set's quality does. Summands are called in this process, as often
-    as there are steps: one that raises, or whose vertex is not finite, counts as zeros there, in silence; one that
-    takes long tells of itself to who watches the process.
+    as there are steps: one that raises, or whose vertex is not finite, counts as zeros there, in silence, and warnings
+    are not shown; one that takes long or prints tells of itself to who watches the process.
 
     Examples
     --------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +22,8 @@ from dpsparse.estimators._whole import whole_or_nothing
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["NoisyVertices", "PrivateSummands"]
+
+_WARNINGS = threading.RLock()
 
 
 class PrivateSummands(BaseEstimator):
@@ -137,12 +142,25 @@ class NoisyVertices:
 
     def along(self, point: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the noisy sum of the vertices that maximise the inner product with a released point."""
-        return self._sums.sum(np.array([_vertex(one, point) for one in self._people]))
+        with _in_silence():
+            vertices = np.array([_vertex(one, point) for one in self._people])
+        return self._sums.sum(vertices)
 
     @property
     def certificate(self) -> Certificate:
         """What all rounds cost."""
         return self._sums.certificate
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Keep warnings of summands back: one that is shown tells that somebody's data causes it, with a text of theirs.
+
+    What warnings do belongs to the whole process: of two threads that changed it at once, one would leave it so.
+    """
+    with _WARNINGS, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _vertex(summand: SetFunction, point: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
