@@ -395,6 +395,16 @@ SPARSE = {
 }
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint32, np.uint64])
+def test_sparse_records_have_indices_of_any_type(kind):
+    """scipy takes what is assigned to them."""
+    matrix, other = sp.csr_matrix(X), sp.csr_matrix(X)
+    other.indices, other.indptr = other.indices.astype(kind), other.indptr.astype(kind)
+    model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), random_state=0)
+    coefficients = [model.fit(x, Y).coef_ for x in (matrix, other)]
+    np.testing.assert_array_equal(*coefficients)
+
+
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("columns", [False, True])
 def test_bad_sparse_records(name, columns):

@@ -6,6 +6,7 @@ import pickle
 import traceback
 import warnings
 import weakref
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,12 @@ from dpsparse import (
     DisjointGroups,
     DpsparseError,
     InvalidArgumentError,
+    InvalidDataError,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
+    blocks,
 )
+from dpsparse.tables import Number, Schema
 from reference.certificates import keeps_its_claim
 
 N, P = 40, 3
@@ -184,6 +188,30 @@ def test_plans_certificates_and_warnings_depend_on_public_facts_only(make, norm,
             outputs.add(capsys.readouterr())
     assert len(seen) == 1
     assert outputs == {("", "")}
+
+
+def test_no_warning_tells_how_many_records_there_are():
+    """Of as many labels as half of the records scikit-learn warns, where labels are read and their number is known."""
+    labels = np.arange(60) % 30
+    for n in (58, 59):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            classifier(classes=None, adjacency="add-remove", n_public=60, delta=1e-6).fit(np.zeros((n, P)), labels[:n])
+        assert not caught
+
+
+def test_no_warning_tells_of_numbers_beyond_doubles():
+    """A long double of one record, where numpy has such."""
+    beyond = np.array([0.5, np.finfo(np.longdouble).max])
+    table = {"x": beyond[np.arange(N) % 2]}
+    schema = Schema({"x": Number(-1, 1)})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier(bounds=None, schema=schema).fit(table, np.arange(N) % 2)
+        for array in (table["x"], table["x"].astype(object)):
+            with suppress(InvalidDataError):
+                classifier().fit(blocks.from_arrays(np.column_stack([array] * P), rows=7), np.arange(N) % 2)
+    assert not caught
 
 
 def test_a_rule_of_its_own_for_iterations_never_sees_data():

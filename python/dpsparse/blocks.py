@@ -573,7 +573,8 @@ def _numbers(values: Any) -> npt.NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise InvalidTypeError("blocks must hold numbers; categories and text need a schema")
     kind = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
-    return np.ascontiguousarray(array, dtype=kind)
+    with np.errstate(all="ignore"):  # numpy warns of a long double that no double is near
+        return np.ascontiguousarray(array, dtype=kind)
 
 
 def _rows(rows: int | None, n_features: int) -> int:

@@ -15,6 +15,8 @@ from dpsparse.estimators._validation import checked_ledger, seed
 
 __all__ = ["PrivateOnlineSimplex"]
 
+_LARGEST = np.finfo(np.float64).max
+
 
 class PrivateOnlineSimplex:
     """Follow the regularised leader over the simplex, with differential privacy for every round's costs.
@@ -168,6 +170,9 @@ class PrivateOnlineSimplex:
             costs = np.empty((0, 0))
         if costs.ndim != 1 or costs.dtype.kind not in "fiu":  # outside the except clause: nothing is chained
             raise InvalidDataError("cost_vector must be a one-dimensional array of real numbers")
+        if costs.dtype == np.longdouble:
+            # What no double is near is a cost to be clipped, and no infinity to be refused.
+            costs = np.where(np.isfinite(costs), np.clip(costs, -_LARGEST, _LARGEST), costs)
         self._stream.update(np.ascontiguousarray(costs, dtype=np.float64))
 
     def regret_bound(self) -> float:

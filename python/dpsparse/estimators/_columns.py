@@ -149,7 +149,8 @@ def of_objects(what: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """
     _refuse(what, _wrong_entries(values.ravel()))
     try:
-        return values.astype(np.float64)
+        with np.errstate(all="ignore"):  # numpy warns of a long double that no double is near
+            return values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidTypeError(f"{what} holds {_OTHER}")  # outside the except clause: nothing is chained

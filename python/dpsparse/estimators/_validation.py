@@ -73,7 +73,7 @@ def records(X: Any, schema: Any = None) -> Any:
         blocks = [] if schema is None else schema.one_hot
         return ("one-hot", X, blocks) if blocks else X
     indptr, indices = X.indptr, X.indices
-    if indptr.dtype != indices.dtype:
+    if indptr.dtype != indices.dtype or indptr.dtype not in (np.int32, np.int64):
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     return X.format, X.shape, indptr, indices, X.data
 
