@@ -4,6 +4,7 @@ import datetime
 import functools
 import operator
 import traceback
+import zoneinfo
 from decimal import Decimal
 
 import numpy as np
@@ -207,6 +208,39 @@ def test_the_first_and_the_last_times_that_there_are_are_clipped(unit):
     np.testing.assert_array_equal(schema.encode({"t": list(ends)}), array)
     stamps = schema.encode({"t": pd.Series([pd.Timestamp.min, pd.Timestamp.max])})
     assert stamps[:, 0].tolist() == [0.0, 365.0]
+
+
+def zoned(library, unit, zone, instants):
+    """A column of times in a zone, in a library that has such; None is a missing one."""
+    if library == "pyarrow":
+        return pa.table({"t": pa.array(instants, type=pa.int64()).cast(pa.timestamp(unit, tz=zone))})
+    if library == "polars":
+        return pl.DataFrame({"t": pl.Series(instants, dtype=pl.Int64).cast(pl.Datetime(unit, zone))})
+    missing = np.iinfo(np.int64).min
+    ticks = np.array([missing if instant is None else instant for instant in instants], dtype=np.int64)
+    return pd.DataFrame({"t": pd.Series(ticks.view(f"M8[{unit}]")).dt.tz_localize("UTC").dt.tz_convert(zone)})
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kathmandu", "America/New_York", "UTC"])
+@pytest.mark.parametrize(
+    ("library", "unit"),
+    [(library, unit) for library in ("pandas", "pyarrow") for unit in ("s", "ms", "us", "ns")]
+    + [("polars", unit) for unit in ("ms", "us", "ns")],
+)
+def test_a_time_next_to_the_end_of_its_type_changes_no_other_hour(library, unit, zone):
+    """Libraries that cannot move one of a column to the hours of its zone move none: all others were hours of UTC."""
+    schema = Schema({"t": Date("2019-01-01", "2021-12-31", parts=("hour",), missing="flag", coding="one-hot")})
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    ends = np.iinfo(np.int64)
+    usual = [1_590_000_000 * per_second, 1_600_003_600 * per_second, None]
+    hour = datetime.datetime.fromtimestamp(1_590_000_000, zoneinfo.ZoneInfo(zone)).hour
+    expected = schema.encode(zoned(library, unit, zone, usual))
+    assert expected[0, 1:25].argmax() == hour
+    for extreme, day in ((ends.min + 1, 0.0), (ends.max, 1095.0)):
+        encoded = schema.encode(zoned(library, unit, zone, [*usual, extreme]))
+        np.testing.assert_array_equal(encoded[:3], expected)
+        assert encoded[3, 0] == day
+        np.testing.assert_array_equal(schema.encode(zoned(library, unit, zone, [extreme])), encoded[3:])
 
 
 def test_cells_of_another_type_are_refused_wherever_they_stand():

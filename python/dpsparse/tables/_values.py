@@ -33,6 +33,8 @@ NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
 _MISSING_TYPES = ("NAType", "NaTType")
 #: How many of a unit of time a second has.
 _FINER = {"ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
+#: More than any zone is ahead of another one, and years whose times all libraries know.
+_DAYS, _YEAR_2, _YEAR_9998 = np.timedelta64(2, "D"), np.datetime64("0002", "s"), np.datetime64("9998", "s")
 #: Years from 1970 that no public range reaches, and whose seconds an integer of 64 bits holds.
 _FAR = 10**9
 
@@ -193,9 +195,13 @@ class Values:
             return self._data
         if isinstance(self._data, nw.Series):
             series = self._data
+            native = nw.to_native(series)
+            # Of pandas, where narwhals knows some zones alone.
+            if getattr(getattr(native, "dtype", None), "tz", None) is not None:
+                return _quietly(lambda: _on_the_wall(native.dt.tz_convert("UTC").dt.tz_localize(None), native))
             if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
-                naive = _quietly(lambda: series.dt.replace_time_zone(None))
-                series = series if naive is None else naive
+                utc = _quietly(lambda: series.dt.convert_time_zone("UTC").dt.replace_time_zone(None))
+                return _quietly(lambda: _on_the_wall(utc, series))
             if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Date, nw.Datetime):
                 array: npt.NDArray[Any] | None = _quietly(series.to_numpy)
                 return array
@@ -278,6 +284,27 @@ def _seconds(times: npt.NDArray[Any]) -> npt.NDArray[np.datetime64]:
         earliest, latest = (np.datetime64(year, "Y").astype(times.dtype) for year in (-_FAR, _FAR))
         times = np.where(np.isnat(times), times, np.clip(times, earliest, latest))
     return times.astype("datetime64[s]")
+
+
+def _on_the_wall(utc: Any, zoned: Any) -> npt.NDArray[np.datetime64]:
+    """Return times in a zone, a series with another one of them in UTC, as those of the zone's clocks.
+
+    Libraries do not move times near the ends of their types by the hours of a zone, and then move none of a column: one
+    record would decide what hour it is in all others. Those far from any public range stay in UTC.
+    """
+    array = utc.to_numpy()
+    unit, _ = np.datetime_data(array.dtype)
+    ends = (bound // _FINER.get(unit, 1) for bound in (1 - 2**63, 2**63 - 1))
+    earliest, latest = (np.datetime64(end, "s") for end in ends)
+    times = _seconds(array)
+    near = (times > max(earliest + _DAYS, _YEAR_2)) & (times < min(latest - _DAYS, _YEAR_9998))
+    if near.any():
+        if isinstance(zoned, nw.Series):
+            local = zoned.filter(near.tolist()).dt.replace_time_zone(None)
+        else:
+            local = zoned[near].dt.tz_localize(None)
+        times[near] = _seconds(local.to_numpy())
+    return times
 
 
 def _is_kind(kind: type, kinds: tuple[type, ...]) -> bool:
