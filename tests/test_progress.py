@@ -90,6 +90,27 @@ def test_a_file_gets_few_lines_and_the_last_one(plain, monkeypatch):
     assert lines[-1].startswith("a fit: 1000/1000 steps")
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_passes_after_the_last_step_are_not_counted(terminal, plain, monkeypatch):
+    """Minimisers make as many as the records need, each with a report: lines of their own would tell how many."""
+    clock = Clock()
+    monkeypatch.setattr("dpsparse._progress.time.monotonic", clock)
+    monkeypatch.setattr(plain, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", plain)
+    shown = set()
+    for passes in (1, 7):
+        clock.now = 100.0
+        with progress("a search", 1) as report:
+            for total in (10, 10, 20):
+                for done in (1, total, *[total] * passes):
+                    clock.now += 1 if done < total or passes == 1 else 0.1
+                    report(done, total)
+        shown.add(len(plain.getvalue().splitlines()))
+        plain.seek(0)
+        plain.truncate()
+    assert len(shown) == 1
+
+
 def test_a_terminal_has_one_line_which_an_error_ends(plain, monkeypatch):
     monkeypatch.setattr(plain, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stderr", plain)

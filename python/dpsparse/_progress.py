@@ -76,6 +76,8 @@ def progress(description: str, verbose: int) -> Iterator[Report | None]:
     with tqdm(desc=description, unit="step") as bar:
 
         def report(done: int, total: int) -> None:
+            if done == bar.n and total == bar.total:
+                return
             if bar.n > done:  # the next phase
                 bar.reset(total)
             bar.total = total
@@ -88,10 +90,15 @@ def progress(description: str, verbose: int) -> Iterator[Report | None]:
 def _lines(description: str) -> Iterator[Report]:
     """Plain text; an unfinished line is ended, so that what follows, such as an error, has a line of its own."""
     pace, rewrites = Pace(), sys.stderr.isatty()
-    shown, width, last = "", 0, float("-inf")
+    shown, width, last, ended = "", 0, float("-inf"), -1
 
     def report(done: int, total: int) -> None:
-        nonlocal shown, width, last
+        nonlocal shown, width, last, ended
+        # After the last step there are passes over the records, each with a report. How many they are, records decide:
+        # no line may be told of each, with a rate of its own.
+        if done >= total == ended:
+            return
+        ended = total if done >= total else -1
         line = f"{description}: {pace.text(done, total)}"
         ends = done >= total
         if not rewrites and not ends and time.monotonic() - last < _PAUSE:
