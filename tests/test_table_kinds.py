@@ -210,6 +210,20 @@ def test_the_first_and_the_last_times_that_there_are_are_clipped(unit):
     assert stamps[:, 0].tolist() == [0.0, 365.0]
 
 
+@pytest.mark.parametrize("kind", ["date32", "date64"])
+def test_no_date_is_too_far_for_arrow(kind):
+    """An error about one record would tell of it: dates of arrow reach beyond the year 9999, Python's do not."""
+    schema = Schema({"t": Date("2024-01-01", "2024-12-31", missing="flag")})
+    width = {"date32": pa.int32(), "date64": pa.int64()}[kind]
+    ends = np.iinfo(width.to_pandas_dtype())
+    cells = pa.array([ends.min + 1, ends.max, None], type=width).cast(getattr(pa, kind)())
+    tables = [pa.table({"t": cells})]
+    if kind == "date32":
+        tables.append(pd.DataFrame({"t": pd.arrays.ArrowExtensionArray(cells)}))
+    for table in tables:
+        assert schema.encode(table).tolist() == [[0.0, 0.0], [365.0, 0.0], [182.5, 1.0]]
+
+
 def zoned(library, unit, zone, instants):
     """A column of times in a zone, in a library that has such; None is a missing one."""
     if library == "pyarrow":

@@ -202,9 +202,13 @@ class Values:
             if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
                 utc = _quietly(lambda: series.dt.convert_time_zone("UTC").dt.replace_time_zone(None))
                 return _quietly(lambda: _on_the_wall(utc, series))
-            if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Date, nw.Datetime):
-                array: npt.NDArray[Any] | None = _quietly(series.to_numpy)
-                return array
+            if series.dtype == nw.Date:  # which pandas has as objects, for years up to 9999
+                return _quietly(lambda: np.asarray(series.cast(nw.Datetime("ms")).to_numpy()))
+            if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Datetime):
+                return _quietly(lambda: np.asarray(series.to_numpy()))
+            if series.dtype == nw.Unknown:  # as dates of arrow that count milliseconds
+                array = _quietly(lambda: np.asarray(series.to_numpy()))
+                return array if array is not None and array.dtype.kind == "M" else None
         return None
 
     def _entries(self) -> list[Any]:
