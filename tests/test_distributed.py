@@ -367,6 +367,12 @@ def test_unusable_parts_are_refused(client):
         PrivateSimplexRegressor(bounds=(-20, 20), y_bounds=(-9, 9), delta=1e-6).fit(parts, y)
     with pytest.raises(InvalidDataError, match="two-dimensional"):
         from_dask(y)
+    whole = pd.DataFrame(X, columns=NAMES).assign(score=scores)
+    for column in (NAMES[0], "score"):
+        lacking = [whole[: N // 2], whole[N // 2 :].drop(columns=column)]
+        frame = dd.from_delayed([dask.delayed(part) for part in lacking], meta=whole[:0], verify_meta=False)
+        with pytest.raises(InvalidDataError, match=f"no column {column!r}"):
+            model.fit(frame, "score")
 
 
 def test_shards_answer_scripts_alone():

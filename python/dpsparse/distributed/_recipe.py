@@ -61,8 +61,6 @@ class Recipe:
         names = self.names
         if self.schema is not None:
             part, names = self.schema.encode(part, sparse=False), None
-        elif names is not None and not hasattr(part, "column_names"):
-            part = part[list(names)]
         blocks = Blocks(lambda: [part], len(part), self.n_features, names=names)
         features: npt.NDArray[Any] = next(blocks.arrays())
         return features
@@ -92,5 +90,13 @@ def _weights(weights: Any, rows: int) -> npt.NDArray[np.float64] | None:
 
 
 def _column(part: Any, name: str) -> Any:
-    """The values of a column of a table of pandas or arrow."""
+    """The values of a column of a table of pandas or arrow.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the part does not have it.
+    """
+    if name not in list(part.column_names if hasattr(part, "column_names") else part.columns):
+        raise InvalidDataError(f"a part of the records has no column {name!r:.60}")
     return part.column(name).to_numpy() if hasattr(part, "column_names") else part[name]
