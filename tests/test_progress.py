@@ -1,11 +1,15 @@
 """Lines of progress: public counts, their rate, and the time that is left."""
 
 import builtins
+import contextlib
 import io
 import sys
+import time
 
+import numpy as np
 import pytest
 
+from dpsparse import PrivateSearchCV, PrivateSparseClassifier
 from dpsparse._progress import Pace, _duration, progress
 
 
@@ -109,6 +113,23 @@ def test_passes_after_the_last_step_are_not_counted(terminal, plain, monkeypatch
         plain.seek(0)
         plain.truncate()
     assert len(shown) == 1
+
+
+def test_callbacks_hear_of_passes_after_the_last_step_by_the_clock(monkeypatch):
+    """Whoever counts calls would count the passes of minimisers, which follow from the records."""
+    heard = []
+
+    @contextlib.contextmanager
+    def recorded(_description, _verbose):
+        yield lambda done, total: heard.append(done == total)
+
+    monkeypatch.setattr("dpsparse.estimators.search.progress", recorded)
+    X = np.random.default_rng(0).uniform(-1, 1, (400, 4))
+    model = PrivateSparseClassifier(mechanism="output-perturbation", bounds=(-1, 1), classes=(0, 1))
+    began = time.monotonic()
+    PrivateSearchCV(model, {"ridge": [0.01, 0.02, 0.03]}, epsilon=3.0, delta=1e-5).fit(X, X[:, 0] > 0)
+    phases = 5  # three fits, a choice, a refit
+    assert 1 <= sum(heard) <= phases + (time.monotonic() - began) / 0.05
 
 
 def test_a_terminal_has_one_line_which_an_error_ends(plain, monkeypatch):

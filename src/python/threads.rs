@@ -128,8 +128,9 @@ pub(super) fn watched<R: Send>(
 /// Notes `done` of `total` steps (public numbers); an error stops the work.
 pub(super) type Report<'r> = dyn FnMut(usize, usize) -> Result<()> + 'r;
 
-/// [`watched`] work that reports steps: whenever it does, and 50 ms have passed or it is done, Ctrl-C is honoured and
-/// `callback(done, total)` is called; whatever that raises stops the work.
+/// [`watched`] work that reports steps: whenever it does, and 50 ms have passed or it is done since this report, Ctrl-C
+/// is honoured and `callback(done, total)` is called; whatever that raises stops the work. Passes that follow the last
+/// step report it again, as many times as records need: at once it is told of the first time alone.
 ///
 /// # Errors
 /// As [`watched`].
@@ -139,7 +140,13 @@ pub(super) fn run<R: Send>(
     work: impl FnOnce(&mut Report<'_>) -> R + Send,
 ) -> PyResult<R> {
     watched(py, |watch| {
-        work(&mut |done, total| watch.look(done == total, callback, (done, total)))
+        let mut ended = None;
+        work(&mut |done, total| {
+            let ends = (done == total).then_some(total);
+            let at_once = ends.is_some() && ends != ended;
+            ended = ends;
+            watch.look(at_once, callback, (done, total))
+        })
     })
 }
 
