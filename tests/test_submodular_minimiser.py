@@ -1,6 +1,9 @@
 """Private submodular minimisation and minimum-norm points beside brute force over all sets, certificates, edges."""
 
 import itertools
+import os
+import signal
+import threading
 import warnings
 
 import numpy as np
@@ -232,6 +235,32 @@ def test_no_warning_of_a_summand_is_shown(estimator):
         assert not caught
         warnings.warn("what comes later is shown", stacklevel=1)
     assert len(caught) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+def test_a_child_that_is_forked_amid_a_fit_of_another_thread_fits():
+    """What keeps warnings back is held by a thread that is not there."""
+    began, ends = threading.Event(), threading.Event()
+
+    def waits():
+        began.set()
+        ends.wait(60)
+        return 0.5
+
+    fit = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=1).fit
+    thread = threading.Thread(target=fit, args=([*people(5), late(waits)],))
+    thread.start()
+    began.wait(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        fit(people(5))
+        os._exit(7)
+    ends.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 class Writes(Modular):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from abc import abstractmethod
@@ -150,6 +151,16 @@ class NoisyVertices:
     def certificate(self) -> Certificate:
         """What all rounds cost."""
         return self._sums.certificate
+
+
+def _renew() -> None:
+    global _WARNINGS
+    _WARNINGS = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    # A thread that had the lock is not in the child, and would have it there for ever.
+    os.register_at_fork(after_in_child=_renew)
 
 
 @contextmanager
