@@ -9,6 +9,7 @@ import pickle
 import time
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -380,6 +381,18 @@ def test_one_budget_holds_one_adjacency():
     accountant = of(EVENTS[6])
     with pytest.raises(dpsparse.InvalidArgumentError, match=r"event .*adjacency"):
         accountant.add(EVENTS[7])
+    # Releases beside events too, whichever comes first, with a total and without.
+    X = np.linspace(-1.0, 1.0, 40).reshape(20, 2)
+    facts = {"delta": 1e-6, "bounds": (-1, 1), "classes": (0, 1), "adjacency": "add-remove", "n_public": 20}
+    release = dpsparse.PrivateSparseClassifier(0.1, **facts).fit(X, np.arange(20) % 2).certificate_
+    event = ObjectivePerturbationEvent(1.0, 50.0, 0.01, "replace-one")
+    for total in ((), (10.0, 1e-5)):
+        for one, other in ((release, event), (event, release)):
+            accountant = Accountant(*total).add(one)
+            spent = accountant.epsilon(1e-6)
+            with pytest.raises(dpsparse.InvalidArgumentError, match=r"adjacency|neighbour relation"):
+                accountant.add(other)
+            assert accountant.epsilon(1e-6) == spent
 
 
 # Failures

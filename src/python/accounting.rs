@@ -464,6 +464,15 @@ impl Added {
             release,
         }))
     }
+
+    /// The neighbour relation that it is for, where it says so.
+    fn adjacency(&self) -> Option<Adjacency> {
+        match self {
+            Self::Event(Event::ObjectivePerturbation { adjacency, .. }, _) => Some(*adjacency),
+            Self::Event(..) => None,
+            Self::Release(entry) => Some(entry.adjacency()),
+        }
+    }
 }
 
 impl PyAccountant {
@@ -510,6 +519,7 @@ impl PyAccountant {
 
     /// The same, whoever else has the budget.
     fn take(&mut self, added: Added) -> crate::error::Result<()> {
+        self.beside(&added)?;
         let mut next = (self.accountant.clone(), self.budget.clone());
         match &added {
             Added::Event(event, count) => {
@@ -519,7 +529,6 @@ impl PyAccountant {
                 }
             }
             Added::Release(entry) => {
-                self.beside(&entry.certificate)?;
                 for (event, count) in entry.events() {
                     next.0.add(event, count)?;
                 }
@@ -536,14 +545,24 @@ impl PyAccountant {
     }
 
     /// Costs add up where they are for the same neighbours; those for several records of a person bound those for one.
-    fn beside(&self, certificate: &Certificate) -> crate::error::Result<()> {
-        match self.releases().next() {
-            Some(earlier) if earlier.adjacency() != certificate.adjacency() => Err(Error::invalid(
+    fn beside(&self, added: &Added) -> crate::error::Result<()> {
+        let earlier = self.added.iter().find_map(Added::adjacency);
+        if added
+            .adjacency()
+            .is_none_or(|ours| earlier.unwrap_or(ours) == ours)
+        {
+            return Ok(());
+        }
+        Err(match added {
+            Added::Event(..) => Error::invalid(
+                "event",
+                "has another adjacency than an earlier event or release; one budget holds one adjacency",
+            ),
+            Added::Release(_) => Error::invalid(
                 "certificate",
                 "is for another neighbour relation than an earlier one; keep one accountant for each",
-            )),
-            _ => Ok(()),
-        }
+            ),
+        })
     }
 
     fn releases(&self) -> impl Iterator<Item = &Entry> {
