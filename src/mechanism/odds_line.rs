@@ -7,6 +7,10 @@ const PLACES: usize = 65;
 const END: f64 = 5.0;
 /// Scores that vary by less have no slope.
 const ALIKE: f64 = 1e-6;
+/// Scores further out are as sure: floats tell their probabilities no further apart.
+const SURE: f64 = 700.0;
+/// Least curvature: ridges are divided by it, and where all are sure there is none in floats.
+const LEAST_CURVATURE: f64 = 1e-100;
 /// No line moves further when its slope changes.
 const FAR: f64 = 64.0;
 
@@ -97,10 +101,11 @@ impl OddsLine {
 /// that at scores of 0: mean p_i (1 - p_i) is at most p (1 - p) with the mean p of the p_i, whatever their law
 /// (Jensen's inequality).
 pub(super) fn curvature_of(share: f64) -> f64 {
-    4.0 * share * (1.0 - share)
+    (4.0 * share * (1.0 - share)).max(LEAST_CURVATURE)
 }
 
 fn log_odds(score: f64, clip: f64) -> f64 {
+    let score = score.clamp(-SURE, SURE);
     let [first, second] = [-score, score].map(|z| probability(z).min(clip));
     (second / first).ln()
 }
@@ -173,6 +178,38 @@ mod tests {
             }
             let same = scores.with_slope(line, line.slope);
             assert!((same.middle - line.middle).abs() < 1e-6);
+        }
+    }
+
+    /// Where all scores are so sure that no record tells of a line there is one, in numbers: it was none, and the fit
+    /// ended in an error after it was paid for.
+    #[test]
+    fn sure_scores_have_a_line() {
+        for mean in [40.0, 1e3, 1e4, 1e12, 1e100] {
+            for (mean, deviation) in [
+                (mean, 0.0),
+                (-mean, 1.0),
+                (mean, 1e-3 * mean),
+                (-mean, mean),
+            ] {
+                for clip in [1.0, 0.5, 1e-6] {
+                    let scores = law(mean, deviation);
+                    let line = scores.odds(clip);
+                    let line = scores.with_slope(line, 0.5 * line.slope);
+                    let share = scores.share(line);
+                    let numbers = [
+                        line.centre,
+                        line.middle,
+                        line.slope,
+                        1.0 / curvature_of(share),
+                    ];
+                    assert!(
+                        numbers.iter().all(|number| number.is_finite()),
+                        "{scores:?} {line:?}"
+                    );
+                    assert!((0.0..=1.0).contains(&share));
+                }
+            }
         }
     }
 

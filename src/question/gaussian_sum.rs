@@ -29,12 +29,21 @@ impl GaussianSum {
         let sensitivity = add_up(div_up(exact, 2f64.powi(shift as i32)), floored);
         // Rounded up: sigma/sensitivity >= multiplier.
         let sigma = mul_up(multiplier, sensitivity);
-        RoundedGaussian::new(sigma)?;
-        Ok(Self {
+        let sum = Self {
             shift,
             sensitivity,
             sigma,
-        })
+        };
+        sum.noise(1.0)?;
+        Ok(sum)
+    }
+
+    /// The noise on some entries, of `factor` times the standard deviation.
+    ///
+    /// # Errors
+    /// Noise that the exact sampler does not take: a question asks for all that it will draw, before it costs anything.
+    pub fn noise(&self, factor: f64) -> Result<RoundedGaussian> {
+        RoundedGaussian::new(mul_up(self.sigma, factor))
     }
 
     /// The event of one release.

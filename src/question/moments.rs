@@ -56,6 +56,7 @@ impl Statement {
         // Flooring moves every entry of the matrix, the diagonal twice over: more than the vector that leaves.
         let entries = (columns * columns) as f64;
         let sum = GaussianSum::new(exact, entries, multiplier)?;
+        sum.noise(Moments::on_diagonal())?;
         let events = vec![(sum.event()?, 1)];
         Ok(Question::new(self, Moments { sum }, events))
     }
@@ -70,6 +71,11 @@ impl Question<Moments> {
 }
 
 impl Moments {
+    /// What the noise on the diagonal is multiplied by.
+    pub(crate) fn on_diagonal() -> f64 {
+        sqrt_up(2.0)
+    }
+
     /// One unit of the release, in scaled units.
     pub(crate) fn unit(&self) -> f64 {
         self.sum.unit() / f64::from(MAX_FEATURE).powi(2)

@@ -1,8 +1,6 @@
 use crate::error::Result;
 use crate::exact::noise::integer_law;
-use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 use crate::exact::noise::source::Source;
-use crate::numeric::directed::mul_up;
 use crate::question::GaussianSum;
 
 impl GaussianSum {
@@ -22,7 +20,6 @@ impl GaussianSum {
         factor: f64,
         source: &mut Source,
     ) -> Result<Vec<i64>> {
-        let noise = RoundedGaussian::new(mul_up(self.sigma(), factor))?;
-        integer_law::add(&noise, source, floored)
+        integer_law::add(&self.noise(factor)?, source, floored)
     }
 }

@@ -1,6 +1,5 @@
 use super::{Answer, Room};
 use crate::error::Result;
-use crate::numeric::directed::sqrt_up;
 use crate::privacy::records::{Pass, States};
 use crate::question::Moments;
 
@@ -27,7 +26,7 @@ impl Answer for Moments {
             row = rest;
         }
         let above = self.sum.add(&above, 1.0, room.source)?;
-        let diagonal = self.sum.add(&diagonal, sqrt_up(2.0), room.source)?;
+        let diagonal = self.sum.add(&diagonal, Self::on_diagonal(), room.source)?;
         // Post-processing from here on.
         let mut matrix = vec![0.0; d * d];
         let mut above = above.into_iter();

@@ -84,6 +84,26 @@ fn memory_for_images_is_asked_for_first() {
     }
 }
 
+/// Noise on the diagonal of second moments is sqrt(2) times that beside it: where the sampler takes the one and not the
+/// other, there is no question. It was an error of the draw.
+#[test]
+fn noise_of_a_diagonal_is_asked_for_first() {
+    let root = statement(Adjacency::ReplaceOne);
+    let (mut taken, mut refused) = (0, 0);
+    for eighths in 35 * 8..40 * 8 {
+        let Ok(question) = root.moments(2f64.powf(f64::from(eighths) / 8.0)) else {
+            refused += 1;
+            continue;
+        };
+        let (result, _) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
+            session.ask(&question, ()).map(drop)
+        });
+        assert_eq!(result, Ok(()));
+        taken += 1;
+    }
+    assert!(taken >= 8 && refused >= 8, "{taken} {refused}");
+}
+
 /// A map under which zero moves is none of a statement that says that it stays.
 #[test]
 fn zeros_stay_where_a_statement_says_so() {
