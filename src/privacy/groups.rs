@@ -131,7 +131,7 @@ impl<'a> Groups<'a> {
         let (mut wide, mut coded) = (Vec::new(), vec![Vec::new(); planes]);
         for ((_, part), terms) in self.groups.iter().zip(terms) {
             match part {
-                Part::Wide(strips) => wide.push((*strips, Weights::new(terms))),
+                Part::Wide(strips) => wide.push((*strips, Weights::new(terms, strips.columns()))),
                 Part::Coded(codes) => {
                     for (coded, terms) in coded.iter_mut().zip(terms) {
                         coded.extend(codes.addends(&terms));

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Lanes, no_lanes};
-use super::weights::together;
 #[cfg(target_arch = "x86_64")]
-use super::width::{Width, width};
+use super::width::{Width, adds_products, width};
 use crate::numeric::strips::{LINE, Line, Strips};
 
 #[cfg(target_arch = "x86_64")]
@@ -104,7 +103,12 @@ impl InnerProducts {
                 let mut sums = self.sums[first * p..].chunks_exact_mut(p);
                 let sums = d.map(|_| sums.next().unwrap_or_default());
                 // SAFETY: the features were detected.
-                unsafe { x86::add_runs_avx512(d, lines, sums) };
+                unsafe {
+                    match adds_products() {
+                        true => x86::add_runs_avx512::<true, P>(d, lines, sums),
+                        false => x86::add_runs_avx512::<false, P>(d, lines, sums),
+                    }
+                };
             }
             return;
         }
@@ -157,6 +161,12 @@ impl InnerProducts {
         }
         all
     }
+}
+
+/// How many of so many planes are taken together: at most three, whose sums fill the registers of the widest vectors,
+/// and not many less the last time.
+fn together(planes: usize) -> usize {
+    planes.div_ceil(planes.div_ceil(3).max(1)).max(1)
 }
 
 /// Inner product of one column with d, in plain Rust. Nothing wraps, for products below 2^29 of fewer than 2^31

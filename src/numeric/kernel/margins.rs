@@ -1,9 +1,9 @@
 //! Weighted sums of columns of strips, added to margins.
 
 use super::weights::Weights;
-#[cfg(target_arch = "x86_64")]
-use super::width::Width;
 use super::width::width;
+#[cfg(target_arch = "x86_64")]
+use super::width::{Width, adds_products};
 use crate::numeric::strips::{LINE, Strips};
 
 /// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so
@@ -31,7 +31,12 @@ pub fn add_products(margins: &mut [&mut [i64]], strips: Strips<'_>, weights: &We
         Width::Avx512 => {
             let strips = strips.of_records(0..records);
             // SAFETY: the features were detected.
-            unsafe { x86::add_products_avx512(margins, strips, &weights.batches) };
+            unsafe {
+                match adds_products() {
+                    true => x86::add_products_avx512::<true>(margins, strips, &weights.batches),
+                    false => x86::add_products_avx512::<false>(margins, strips, &weights.batches),
+                }
+            };
         }
         _ => {
             for (margins, terms) in margins.iter_mut().zip(&weights.planes) {
@@ -78,32 +83,29 @@ fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, terms: &[(usiz
 pub(super) mod x86 {
     use std::arch::x86_64::*;
 
-    use crate::numeric::kernel::lanes::{Lanes, load};
+    use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, load};
     use crate::numeric::kernel::memory::x86::Ahead;
-    use crate::numeric::kernel::weights::{Batch, Low};
+    use crate::numeric::kernel::weights::{Batch, LOW_BITS};
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// Margins of every plane += the sum of weight * column, strip by strip; the last may end before its strip does.
+    /// With the one instruction for it where `ONE`.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_products_avx512(
+    pub(super) fn add_products_avx512<const ONE: bool>(
         margins: &mut [&mut [i64]],
         strips: Strips<'_>,
         batches: &[Batch],
     ) {
-        let ahead = Ahead::here();
+        let ahead = Ahead::with_pauses();
         for (k, strip) in strips.iter().enumerate() {
             for batch in batches {
                 let add = |plane: usize, eight: usize, sums: __m512i| {
                     add_to_eight(&mut margins[plane][k * LINE..], eight, sums);
                 };
                 match (batch.planes.len(), batch.low) {
-                    (1, _) => add_sums_of_one(strip, batch, ahead, add),
-                    (2, Low::None) => add_sums::<2, 1, 0>(strip, batch, ahead, add),
-                    (2, Low::Narrow) => add_sums::<2, 2, 4>(strip, batch, ahead, add),
-                    (2, Low::Wide) => add_sums::<2, 2, 2>(strip, batch, ahead, add),
-                    (_, Low::None) => add_sums::<3, 1, 0>(strip, batch, ahead, add),
-                    (_, Low::Narrow) => add_sums::<3, 2, 4>(strip, batch, ahead, add),
-                    (_, Low::Wide) => add_sums::<3, 2, 2>(strip, batch, ahead, add),
+                    (1, _) => add_sums_of_one::<ONE>(strip, batch, ahead, add),
+                    (_, false) => add_sums::<ONE, 2, 1>(strip, batch, ahead, add),
+                    (_, true) => add_sums::<ONE, 2, 2>(strip, batch, ahead, add),
                 }
             }
         }
@@ -112,7 +114,7 @@ pub(super) mod x86 {
     /// The same of a single plane and one strip.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    pub(in crate::numeric::kernel) fn add_to_strip_avx512(
+    pub(in crate::numeric::kernel) fn add_to_strip_avx512<const ONE: bool>(
         margins: &mut [i64; LINE],
         strip: &[Line],
         batches: &[Batch],
@@ -121,23 +123,22 @@ pub(super) mod x86 {
         let eights = margins.as_chunks_mut().0;
         for batch in batches {
             let add = |_: usize, eight: usize, sums: __m512i| add_to(&mut eights[eight], sums);
-            add_sums_of_one(strip, batch, ahead, add);
+            add_sums_of_one::<ONE>(strip, batch, ahead, add);
         }
     }
 
     /// [`add_sums`] of a batch of a single plane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums_of_one(
+    fn add_sums_of_one<const ONE: bool>(
         strip: &[Line],
         batch: &Batch,
         ahead: Ahead,
         add: impl FnMut(usize, usize, __m512i),
     ) {
         match batch.low {
-            Low::None => add_sums::<1, 1, 0>(strip, batch, ahead, add),
-            Low::Narrow => add_sums::<1, 2, 4>(strip, batch, ahead, add),
-            Low::Wide => add_sums::<1, 2, 2>(strip, batch, ahead, add),
+            false => add_sums::<ONE, 1, 1>(strip, batch, ahead, add),
+            true => add_sums::<ONE, 1, 2>(strip, batch, ahead, add),
         }
     }
 
@@ -170,11 +171,11 @@ pub(super) mod x86 {
     /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of
     /// `P` planes, whose weights have `PARTS` parts.
     ///
-    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts are at most 2^31 -
-    /// 2^17, and so are those of `LOW_PAIRS` pairs by low ones.
+    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are at
+    /// most 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums<const P: usize, const PARTS: usize, const LOW_PAIRS: usize>(
+    fn add_sums<const ONE: bool, const P: usize, const PARTS: usize>(
         strip: &[Line],
         batch: &Batch,
         ahead: Ahead,
@@ -202,12 +203,7 @@ pub(super) mod x86 {
                 {
                     let weight = _mm512_set1_epi32(*weights);
                     for (sum, half) in sums.iter_mut().zip(halves) {
-                        *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
-                    }
-                }
-                if LOW_PAIRS == 2 && pair == 1 {
-                    for (sums, lanes) in sums.iter_mut().zip(&mut lanes) {
-                        widen(&mut sums[1], &mut lanes[1]);
+                        *sum = add_products_of_pairs::<ONE>(*sum, half, weight);
                     }
                 }
             }
@@ -216,20 +212,20 @@ pub(super) mod x86 {
                 .iter_mut()
                 .zip(lanes.as_flattened_mut())
             {
-                widen(sums, lanes);
+                for (sum, lanes) in sums.iter().zip(lanes) {
+                    lanes.add(*sum);
+                }
             }
         }
-        let bits = _mm_cvtsi32_si128(batch.low.bits() as i32);
-        let low_times = groups * (4 / LOW_PAIRS.max(1));
         for (lanes, plane) in lanes.iter().zip(&batch.planes) {
             let shift = _mm_cvtsi32_si128(plane.shift as i32);
             let mut halves = [[_mm512_setzero_si512(); 2]; 2];
             for (half, sums) in halves.iter_mut().enumerate() {
                 let [mut even, mut odd] = lanes[0][half].even_and_odd(groups);
                 if let Some(low) = lanes.get(1) {
-                    let [low_even, low_odd] = low[half].even_and_odd(low_times);
-                    even = _mm512_add_epi64(_mm512_sll_epi64(even, bits), low_even);
-                    odd = _mm512_add_epi64(_mm512_sll_epi64(odd, bits), low_odd);
+                    let [low_even, low_odd] = low[half].even_and_odd(groups);
+                    even = _mm512_add_epi64(_mm512_slli_epi64::<LOW_BITS>(even), low_even);
+                    odd = _mm512_add_epi64(_mm512_slli_epi64::<LOW_BITS>(odd), low_odd);
                 }
                 *sums = [even, odd];
             }
@@ -268,16 +264,6 @@ pub(super) mod x86 {
             _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
             _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
         ]
-    }
-
-    /// Adds sums to lanes, and lets them start again.
-    #[inline]
-    #[target_feature(enable = "avx512bw")]
-    fn widen(sums: &mut [__m512i; 2], lanes: &mut [Lanes; 2]) {
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            lanes.add(*sum);
-            *sum = Lanes::start();
-        }
     }
 
     /// margins += the sum of weight * column, strip by strip, of weights that fit 32 bits: the low halves of lanes hold
@@ -328,6 +314,7 @@ mod tests {
         };
         prop_oneof![
             up_to(1 << 14),
+            up_to(1 << 27),
             up_to(1 << 29),
             up_to((1 << 30) - (1 << 15)),
             up_to(1 << 30),
@@ -354,7 +341,7 @@ mod tests {
             let lines = in_strips(n, p, &entry);
             // The last column first, so that columns are told apart.
             let terms: Vec<(usize, i64)> = (0..weights.len()).rev().zip(weights.iter().copied()).collect();
-            let prepared = Weights::new(vec![terms.clone()]);
+            let prepared = Weights::new(vec![terms.clone()], p);
             let moved = || {
                 let mut margins = vec![-3i64; n - start];
                 add_products(&mut [&mut margins], Strips::new(&lines, p).from_record(start), &prepared);
@@ -393,7 +380,7 @@ mod tests {
                     .collect()
             };
             let terms: Vec<_> = planes.iter().map(terms).collect();
-            let prepared = Weights::new(terms.clone());
+            let prepared = Weights::new(terms.clone(), p);
             let moved = || {
                 let mut margins = vec![vec![5i64; n]; terms.len()];
                 let mut planes: Vec<&mut [i64]> = margins.iter_mut().map(Vec::as_mut_slice).collect();
@@ -417,9 +404,16 @@ mod tests {
         let n = 70usize;
         for x in [MAX_FEATURE, -MAX_FEATURE] {
             let lines = vec![[x; LINE]; n.div_ceil(LINE) * 40];
-            let ends = [1i64 << 14, 1 << 15, 1 << 29, (1 << 30) - (1 << 15), 1 << 30];
+            let ends = [
+                1i64 << 14,
+                1 << 15,
+                1 << 27,
+                1 << 29,
+                (1 << 30) - (1 << 15),
+                1 << 30,
+            ];
             // Of low parts as large as they get.
-            let low = [(1 << 28) + (1 << 14), (1 << 29) + (1 << 15)];
+            let low = [(1 << 26) + (1 << 13), (1 << 28) + (1 << 14)];
             for weight in ends.into_iter().chain(low).chain([1 << 40]) {
                 for weight in [weight, -weight, -weight - 1, weight - 1] {
                     let terms: Vec<(usize, i64)> = (0..40).map(|j| (j, weight)).collect();
@@ -428,7 +422,7 @@ mod tests {
                         add_products(
                             &mut [&mut margins],
                             Strips::new(&lines, 40),
-                            &Weights::new(vec![terms.clone()]),
+                            &Weights::new(vec![terms.clone()], 40),
                         );
                         margins
                     };

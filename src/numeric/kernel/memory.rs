@@ -64,29 +64,51 @@ pub(super) mod x86 {
     /// Which lines memory is asked for while others are read: how far ahead, and into which cache.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(in crate::numeric::kernel) struct Ahead {
-        pub lines: usize,
+        lines: usize,
         /// Into the second-level cache instead of the nearest one.
         pub second: bool,
     }
 
     impl Ahead {
-        const NEAREST: Self = Self {
+        /// No others: the machine fetches by itself what is read line after line.
+        pub(super) const NONE: Self = Self {
+            lines: 0,
+            second: false,
+        };
+        pub(super) const NEAREST: Self = Self {
             lines: crate::numeric::kernel::margins::AHEAD,
             second: false,
         };
-        const SECOND: Self = Self {
+        pub(super) const SECOND: Self = Self {
             lines: 250,
             second: true,
         };
 
-        /// What the cores of this machine are fastest with, asked for once: those of Intel have few lines on their way
-        /// to the nearest cache at a time, and many to the second (`benches/ROOFLINE.md`).
-        pub fn here() -> Self {
-            static HERE: OnceLock<Ahead> = OnceLock::new();
-            *HERE.get_or_init(|| match vendor() == *b"GenuineIntel" {
-                true => Self::SECOND,
-                false => Self::NEAREST,
-            })
+        /// What the cores of this machine are fastest with where others' work comes between the lines of some strips
+        /// and those of the next ones (`benches/ROOFLINE.md`).
+        pub fn with_pauses() -> Self {
+            Self::here().0
+        }
+
+        /// The same where one line is read after the other.
+        pub fn in_one_go() -> Self {
+            Self::here().1
+        }
+
+        /// Both, asked for once.
+        fn here() -> (Self, Self) {
+            static HERE: OnceLock<(Ahead, Ahead)> = OnceLock::new();
+            *HERE.get_or_init(|| Self::of_processor(&vendor(), family()))
+        }
+
+        /// Cores of Intel, and of AMD before their fifth generation (family 26), have few lines on their way to the
+        /// nearest cache at a time, and more to the second; the latter's own guess brings more yet.
+        pub(super) fn of_processor(vendor: &[u8; 12], family: u32) -> (Self, Self) {
+            match (vendor, family) {
+                (b"GenuineIntel", _) => (Self::SECOND, Self::SECOND),
+                (b"AuthenticAMD", ..26) => (Self::SECOND, Self::NONE),
+                _ => (Self::NEAREST, Self::NEAREST),
+            }
         }
 
         /// Asks memory for the line so far beyond this one, wherever it is.
@@ -112,6 +134,19 @@ pub(super) mod x86 {
         name
     }
 
+    /// As vendors count their generations.
+    fn family() -> u32 {
+        #[allow(unused_unsafe)] // a safe function in newer compilers
+        // SAFETY: every processor that can run this has the leaf.
+        let signature = unsafe { __cpuid(1) }.eax;
+        let base = signature >> 8 & 15;
+        // Families beyond 15 are told by another field.
+        match base {
+            15 => base + (signature >> 20 & 255),
+            _ => base,
+        }
+    }
+
     /// Asks memory for the cache line of an address, wherever it points.
     #[inline(always)]
     pub(super) fn prefetch<const HINT: i32, T>(address: *const T) {
@@ -134,6 +169,21 @@ mod tests {
             assert!(entries.len() == len && entries.iter().all(|&entry| entry == 0));
             entries.fill(7);
             assert!(on_large_pages(entries).iter().all(|&entry| entry == 7));
+        }
+    }
+
+    /// As measured on machines of these kinds.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn processors_are_asked_for_lines_where_they_take_most() {
+        use x86::Ahead;
+        for (vendor, family, ahead) in [
+            (b"GenuineIntel", 6, (Ahead::SECOND, Ahead::SECOND)),
+            (b"AuthenticAMD", 25, (Ahead::SECOND, Ahead::NONE)),
+            (b"AuthenticAMD", 26, (Ahead::NEAREST, Ahead::NEAREST)),
+            (b"HygonGenuine", 24, (Ahead::NEAREST, Ahead::NEAREST)),
+        ] {
+            assert_eq!(Ahead::of_processor(vendor, family), ahead, "{family}");
         }
     }
 }

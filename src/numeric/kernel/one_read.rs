@@ -5,9 +5,11 @@ use super::margins::{AHEAD, add_products};
 use super::memory::prefetch;
 #[cfg(target_arch = "x86_64")]
 use super::memory::x86::Ahead;
+#[cfg(target_arch = "x86_64")]
+use super::weights::FEW;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use super::width::{Width, width};
+use super::width::{Width, adds_products, width};
 use crate::numeric::strips::{LINE, Line, Strips};
 
 /// Records that are read at once, at most: sums of so many slopes fit 32 bits.
@@ -15,10 +17,6 @@ const MOST: usize = 1 << 16;
 
 /// Strips whose slopes are made at once, at most.
 const TOGETHER: usize = 16;
-
-/// Margins that take less than one column in so many leave most lines to the sums to fetch.
-#[cfg(target_arch = "x86_64")]
-const FEW: usize = 4;
 
 impl InnerProducts {
     /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added
@@ -61,15 +59,22 @@ impl InnerProducts {
             self.strips += strips.len();
             let (at, columns) = ((&weights.batches[..], constant), self.columns);
             let lanes = self.lanes();
-            let ahead = Ahead::here();
+            let (ahead, fetched) = if FEW * weights.terms() < columns {
+                (Ahead::in_one_go(), 4)
+            } else {
+                let ahead = Ahead::with_pauses();
+                let further = columns > AHEAD || ahead.second;
+                (ahead, if further { 2 } else { 0 })
+            };
             // SAFETY: the features were detected.
             return unsafe {
-                if FEW * weights.terms() < columns {
-                    x86::read_avx512::<4>(strips, at, lanes, ahead, slopes_of)
-                } else if columns > AHEAD || ahead.second {
-                    x86::read_avx512::<2>(strips, at, lanes, ahead, slopes_of)
-                } else {
-                    x86::read_avx512::<0>(strips, at, lanes, ahead, slopes_of)
+                match adds_products() {
+                    true => {
+                        x86::read_avx512::<true>(strips, at, lanes, (ahead, fetched), slopes_of)
+                    }
+                    false => {
+                        x86::read_avx512::<false>(strips, at, lanes, (ahead, fetched), slopes_of)
+                    }
                 }
             };
         }
@@ -101,48 +106,94 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{TOGETHER, together};
-    use crate::numeric::kernel::inner_products::x86::add_strip;
+    use crate::numeric::kernel::inner_products::x86::{add_strip, add_two_strips};
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
     use crate::numeric::kernel::memory::x86::Ahead;
     use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. Of every four lines sums ask memory for
-    /// `FETCHED` others: all of those that margins leave to them, or some beyond those that margins fetch.
+    /// Of every four lines sums ask memory for so many others: all of those that margins leave to them, or some beyond
+    /// those that margins fetch. With the one instruction for products that add up where `ONE`.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn read_avx512<const FETCHED: usize>(
+    pub(super) fn read_avx512<const ONE: bool>(
+        strips: Strips<'_>,
+        at: (&[Batch], i64),
+        lanes: &mut [Lanes],
+        (ahead, fetched): (Ahead, usize),
+        slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
+    ) -> i64 {
+        match fetched {
+            0 => read::<ONE, 0>(strips, at, lanes, ahead, slopes_of),
+            2 => read::<ONE, 2>(strips, at, lanes, ahead, slopes_of),
+            _ => read::<ONE, 4>(strips, at, lanes, ahead, slopes_of),
+        }
+    }
+
+    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits.
+    ///
+    /// Strips are added up two by two, which takes a third of the work less; but where sums are the first to read their
+    /// lines they read them in the order of memory.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn read<const ONE: bool, const FETCHED: usize>(
         strips: Strips<'_>,
         (weights, constant): (&[Batch], i64),
         lanes: &mut [Lanes],
         ahead: Ahead,
         mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
     ) -> i64 {
-        let several = together(strips.columns());
+        let columns = strips.columns();
+        let several = match FETCHED {
+            4 => together(columns),
+            _ => together(columns).next_multiple_of(2),
+        };
         let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
         let (ones, mut total) = (_mm512_set1_epi16(1), _mm512_setzero_si512());
-        for (k, lines) in (strips.lines().chunks(several * strips.columns())).enumerate() {
-            let strips = Strips::new(lines, strips.columns());
+        for (k, lines) in strips.lines().chunks(several * columns).enumerate() {
+            let strips = Strips::new(lines, columns);
             let margins = &mut margins[..strips.len()];
             let slopes = &mut slopes[..strips.len()];
             for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
                 *margins = [constant; LINE];
-                add_to_strip_avx512(margins, strip, weights, ahead);
+                add_to_strip_avx512::<ONE>(margins, strip, weights, ahead);
             }
             slopes_of(k * several, margins, slopes);
-            for (slopes, strip) in slopes.iter().zip(strips.iter()) {
-                let slopes = load::<false>(slopes);
-                let beyond = if FETCHED < 4 { strip.len() } else { 0 };
-                let next = strip.as_ptr().wrapping_add(beyond);
-                add_strip::<false>(slopes, strip, lanes, |four| {
-                    for line in 0..FETCHED {
-                        ahead.of(next.wrapping_add(FETCHED * four + line));
+            for slopes in &*slopes {
+                total = _mm512_add_epi32(total, _mm512_madd_epi16(load::<false>(slopes), ones));
+            }
+            let (twos, rest) = match FETCHED {
+                4 => (&[][..], &*slopes),
+                _ => slopes.as_chunks::<2>(),
+            };
+            let (in_twos, lines) = lines.split_at(2 * twos.len() * columns);
+            for ([d, e], lines) in twos.iter().zip(in_twos.chunks_exact(2 * columns)) {
+                let d = [load::<false>(d), load::<false>(e)];
+                let strips @ [first, second] = [&lines[..columns], &lines[columns..]];
+                let next = [first, second].map(|strip| strip.as_ptr().wrapping_add(lines.len()));
+                add_two_strips::<ONE>(d, strips, lanes, |four| {
+                    for next in next {
+                        fetch::<FETCHED>(ahead, next, four);
                     }
                 });
-                total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));
+            }
+            for (d, strip) in rest.iter().zip(lines.chunks_exact(columns)) {
+                let beyond = if FETCHED < 4 { columns } else { 0 };
+                let next = strip.as_ptr().wrapping_add(beyond);
+                add_strip::<false>(load::<false>(d), strip, lanes, |four| {
+                    fetch::<FETCHED>(ahead, next, four);
+                });
             }
         }
         i64::from(_mm512_reduce_add_epi32(total))
+    }
+
+    /// Asks memory for the k-th of so many lines at a time.
+    #[inline(always)]
+    fn fetch<const LINES: usize>(ahead: Ahead, next: *const Line, k: usize) {
+        for line in 0..LINES {
+            ahead.of(next.wrapping_add(LINES * k + line));
+        }
     }
 }
 
@@ -171,7 +222,7 @@ mod tests {
             let lines = in_strips(n, p, &entry);
             let weight = |j: usize| i64::from(entry(j, n)) * largest / i64::from(MAX_FEATURE);
             let moved = if few { p.div_ceil(5) } else { p };
-            let weights = Weights::new(vec![(0..moved).map(|j| (j, weight(j))).collect()]);
+            let weights = Weights::new(vec![(0..moved).map(|j| (j, weight(j))).collect()], p);
             let step = |i: usize| constant + (0..moved).map(|j| weight(j) * i64::from(entry(i, j))).sum::<i64>();
             let margin = |i: usize, time: i64| if kept { i as i64 + (time + 1) * step(i) } else { step(i) };
             let slope = |i: usize, margin: i64| match i % 5 {
@@ -208,22 +259,26 @@ mod tests {
     /// As many records as may be, of slopes as large as they get.
     #[test]
     fn extremes_do_not_overflow() {
-        for slope in [MAX_DERIVATIVE, -MAX_DERIVATIVE] {
-            let lines = vec![[MAX_FEATURE; LINE]; MOST / LINE];
+        for (slope, p) in [
+            (MAX_DERIVATIVE, 1),
+            (-MAX_DERIVATIVE, 1),
+            (-MAX_DERIVATIVE, 5),
+        ] {
+            let lines = vec![[MAX_FEATURE; LINE]; MOST / LINE * p];
+            let weights = Weights::new(vec![(0..p).map(|j| (j, 1)).collect()], p);
             let read = || {
-                let mut sums = InnerProducts::zeros(1, 1);
-                let (strips, weights) = (Strips::new(&lines, 1), Weights::new(vec![vec![(0, 1)]]));
-                let total =
-                    sums.add_in_one_read(strips, MOST, (&weights, 0), None, |_, _, slopes| {
-                        slopes.fill(slope)
-                    });
-                let mut out = [0];
+                let mut sums = InnerProducts::zeros(p, 1);
+                let (strips, at) = (Strips::new(&lines, p), (&weights, 0));
+                let total = sums.add_in_one_read(strips, MOST, at, None, |_, _, slopes| {
+                    slopes.fill(slope);
+                });
+                let mut out = vec![0; p];
                 sums.of_plane(0, &mut out);
                 (out, total)
             };
             let all = i64::from(slope) * MOST as i64;
             for read in at_every_width(read) {
-                assert_eq!(read, ([all * i64::from(MAX_FEATURE)], all));
+                assert_eq!(read, (vec![all * i64::from(MAX_FEATURE); p], all));
             }
         }
     }

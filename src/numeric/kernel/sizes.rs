@@ -102,7 +102,7 @@ mod wide {
     /// Squares of two columns at once, in lanes of 32 bits: those of eight add up to less than 2^31 - 2^17.
     #[target_feature(enable = "avx512bw")]
     pub(super) fn add_squares_avx512(strips: Strips<'_>, sums: &mut [i64]) {
-        let ahead = Ahead::here();
+        let ahead = Ahead::in_one_go();
         for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
             let mut lanes = [Lanes::zero(); 2];
             for eight in strip.chunks(8) {

@@ -11,13 +11,16 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Of these columns of each plane; what is said of one twice counts twice.
-    pub fn new(planes: Vec<Vec<(usize, i64)>>) -> Self {
-        let columns = planes.iter().flatten().map(|term| term.0 + 1).max();
+    /// Of some of so many columns for each plane; what is said of one twice counts twice.
+    ///
+    /// # Panics
+    /// Where there is no such column.
+    pub fn new(planes: Vec<Vec<(usize, i64)>>, columns: usize) -> Self {
+        assert!(planes.iter().flatten().all(|term| term.0 < columns));
         Self {
             #[cfg(target_arch = "x86_64")]
-            batches: Batch::all(&planes),
-            columns: columns.unwrap_or(0),
+            batches: Batch::all(&planes, columns),
+            columns,
             planes,
         }
     }
@@ -28,8 +31,14 @@ impl Weights {
     }
 }
 
-/// Planes that are taken together, at most: their sums fill the registers of the widest vectors.
-pub(super) const TOGETHER: usize = 3;
+/// Margins that take less than one column in so many leave most lines to those who read them next.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FEW: usize = 4;
+
+/// Planes that are taken together, at most: their sums, and what those widen to, fill the registers of the widest
+/// vectors.
+#[cfg(target_arch = "x86_64")]
+const TOGETHER: usize = 2;
 
 /// Weights of the same columns for margins of different planes, which are made at once, two columns in 32 bits, as the
 /// widest kernel multiplies them.
@@ -37,11 +46,12 @@ pub(super) const TOGETHER: usize = 3;
 pub(super) struct Batch {
     /// A column with the weight 0 changes nothing.
     pub(super) columns: Vec<[usize; 8]>,
-    /// At most [`TOGETHER`].
+    /// One or two.
     pub(super) planes: Vec<Plane>,
     /// Pair by pair of columns, and for each plane: what they are multiplied by, the high part before the low one.
     pub(super) weights: Vec<i32>,
-    pub(super) low: Low,
+    /// Whether there are low parts.
+    pub(super) low: bool,
 }
 
 /// What margins of one plane are made of.
@@ -53,30 +63,26 @@ pub(super) struct Plane {
     pub(super) shift: u32,
 }
 
-/// weight = high 2^bits + low, |high| <= 2^14, -2^(bits - 1) <= low < 2^(bits - 1); or weight = high alone.
+/// Bits of a low part: weight = high 2^15 + low, |high| <= 2^14, -2^14 <= low < 2^14.
 #[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Low {
-    None,
-    /// Of 15 bits: products of four pairs of columns by them fit 32 bits.
-    Narrow,
-    /// Of 16 bits: those of two pairs do.
-    Wide,
-}
+pub(super) const LOW_BITS: u32 = 15;
 
 #[cfg(target_arch = "x86_64")]
 impl Batch {
     /// Batches that add up to the weights of each plane.
-    fn all(planes: &[Vec<(usize, i64)>]) -> Vec<Self> {
+    fn all(planes: &[Vec<(usize, i64)>], columns: usize) -> Vec<Self> {
         let moved = (0..planes.len()).filter(|&plane| !planes[plane].is_empty());
         let moved: Vec<usize> = moved.collect();
         let terms: usize = planes.iter().map(Vec::len).sum();
         let all = columns_of(planes, &moved);
         // Columns that some planes do not have are multiplied by 0 for them, where those are few.
         match all.len() * moved.len() <= terms + terms / 4 {
-            true => Self::of_planes(planes, &moved, &all),
+            true => Self::of_planes(planes, &moved, &with_rest(all, columns)),
             false => (moved.chunks(1))
-                .flat_map(|plane| Self::of_planes(planes, plane, &columns_of(planes, plane)))
+                .flat_map(|plane| {
+                    let own = with_rest(columns_of(planes, plane), columns);
+                    Self::of_planes(planes, plane, &own)
+                })
                 .collect(),
         }
     }
@@ -100,7 +106,7 @@ impl Batch {
             // Parts of one plane one after the other.
             let fits = |round: &&mut Vec<Part>| {
                 (round.iter())
-                    .all(|other| other.plane.plane != part.plane.plane && other.low == part.low)
+                    .all(|other| other.plane.plane != part.plane.plane && other.low() == part.low())
             };
             match rounds.iter_mut().find(fits) {
                 Some(round) => round.push(part),
@@ -108,7 +114,7 @@ impl Batch {
             }
         }
         (rounds.iter())
-            .flat_map(|round| round.chunks(together(round.len())))
+            .flat_map(|round| round.chunks(TOGETHER))
             .map(|parts| Self::new(&columns, parts))
             .collect()
     }
@@ -126,7 +132,7 @@ impl Batch {
             columns: columns.as_chunks().0.to_vec(),
             planes: parts.iter().map(|part| part.plane).collect(),
             weights,
-            low: parts[0].low,
+            low: parts[0].low(),
         }
     }
 }
@@ -141,20 +147,24 @@ fn columns_of(planes: &[Vec<(usize, i64)>], these: &[usize]) -> Vec<usize> {
     columns
 }
 
-/// How many of so many planes are taken together: at most [`TOGETHER`], and not many less the last time.
-pub(super) fn together(planes: usize) -> usize {
-    planes.div_ceil(planes.div_ceil(TOGETHER).max(1)).max(1)
+/// All of so many columns in the place of these, if they are not [`FEW`]: margins ask memory for the lines that they are
+/// made of, so that sums would wait for every other line.
+#[cfg(target_arch = "x86_64")]
+fn with_rest(own: Vec<usize>, columns: usize) -> Vec<usize> {
+    match FEW * own.len() < columns {
+        true => own,
+        false => (0..columns).collect(),
+    }
 }
 
-/// Parts of the weights of a plane, as [`Low`] says.
+/// Parts of the weights of a plane.
 #[cfg(target_arch = "x86_64")]
 struct Part {
     plane: Plane,
     /// Two in 32 bits.
     high_pairs: Vec<i32>,
-    /// As many, or none.
+    /// As many; or none, and weights are their high parts.
     low_pairs: Vec<i32>,
-    low: Low,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -162,10 +172,10 @@ impl Part {
     /// Those that add up to the weights of a plane.
     fn all(plane: usize, mut weights: Vec<i64>) -> Vec<Self> {
         let mut parts = Vec::new();
-        // Weights beyond 2^30 part by part, from the lowest 30 bits on.
+        // Weights beyond 2^29 part by part, from the lowest 30 bits on.
         let mut shift = 0;
         loop {
-            let beyond = weights.iter().any(|weight| weight.unsigned_abs() > 1 << 30);
+            let beyond = weights.iter().any(|weight| weight.unsigned_abs() > 1 << 29);
             let mut part = weights.clone();
             for (part, weight) in part.iter_mut().zip(&mut weights) {
                 if beyond {
@@ -181,14 +191,9 @@ impl Part {
         }
     }
 
-    /// Weights of at most 2^30 each.
+    /// Weights of at most 2^29 each.
     fn new(weights: &[i64], plane: Plane) -> Self {
-        let largest = weights.iter().map(|weight| weight.unsigned_abs()).max();
-        let low = match largest {
-            Some(largest) if largest > 1 << 29 => Low::Wide,
-            Some(largest) if largest > 1 << 14 => Low::Narrow,
-            _ => Low::None,
-        };
+        let low = (weights.iter()).any(|weight| weight.unsigned_abs() > 1 << (LOW_BITS - 1));
         let packed = |of: &dyn Fn(i64) -> i64| -> Vec<i32> {
             let (pairs, _) = weights.as_chunks::<2>();
             let pack = |&[first, second]: &[i64; 2]| {
@@ -196,31 +201,22 @@ impl Part {
             };
             pairs.iter().map(pack).collect()
         };
-        let (high_pairs, low_pairs) = match low.bits() {
-            0 => (packed(&|weight| weight), Vec::new()),
-            bits => (
-                packed(&|weight| (weight - balanced(weight, bits)) >> bits),
-                packed(&|weight| balanced(weight, bits)),
+        let (high_pairs, low_pairs) = match low {
+            false => (packed(&|weight| weight), Vec::new()),
+            true => (
+                packed(&|weight| (weight - balanced(weight, LOW_BITS)) >> LOW_BITS),
+                packed(&|weight| balanced(weight, LOW_BITS)),
             ),
         };
         Self {
             plane,
             high_pairs,
             low_pairs,
-            low,
         }
     }
-}
 
-#[cfg(target_arch = "x86_64")]
-impl Low {
-    /// Of each low part.
-    pub(super) fn bits(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Narrow => 15,
-            Self::Wide => 16,
-        }
+    fn low(&self) -> bool {
+        !self.low_pairs.is_empty()
     }
 }
 

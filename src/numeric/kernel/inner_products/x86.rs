@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use crate::numeric::kernel::gram::RUN;
-use crate::numeric::kernel::lanes::{Lanes, load};
+use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, load};
 use crate::numeric::kernel::memory::x86::Ahead;
 use crate::numeric::strips::Line;
 
@@ -23,7 +23,7 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const SIZES: bool>(
     p: usize,
     lanes: &mut [Lanes],
 ) {
-    let ahead = Ahead::here();
+    let ahead = Ahead::in_one_go();
     for (first, lanes) in (0..p).step_by(PANEL).zip(lanes.chunks_mut(PANEL / 4)) {
         let width = PANEL.min(p - first);
         for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
@@ -68,11 +68,52 @@ pub(in crate::numeric::kernel) fn add_strip<const SIZES: bool>(
     }
 }
 
+/// The same of two strips, one behind the other; before the k-th four of their columns `fetch(k)` asks memory for
+/// others. With the one instruction for it where `ONE`.
+///
+/// Products of two lines, pair by pair, are 16 sums below 2^30, and of two of them 32 bits hold the sum: at most 2^31 -
+/// 2^17. Four columns leave two vectors of two sums each, in the time that one strip takes to leave one of four.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+pub(in crate::numeric::kernel) fn add_two_strips<const ONE: bool>(
+    d: [__m512i; 2],
+    [first, second]: [&[Line]; 2],
+    lanes: &mut [Lanes],
+    fetch: impl Fn(usize),
+) {
+    let (fours, rest) = first.as_chunks::<4>();
+    let (later, rest_of_later) = second.as_chunks::<4>();
+    for (k, ((four, later), lanes)) in fours.iter().zip(later).zip(&mut *lanes).enumerate() {
+        fetch(k);
+        add_four_of_two::<ONE>([load_four(four), load_four(later)], d, lanes);
+    }
+    if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
+        let mut fours = [[_mm512_setzero_si512(); 4]; 2];
+        for (four, rest) in fours.iter_mut().zip([rest, rest_of_later]) {
+            for (x, line) in four.iter_mut().zip(rest) {
+                *x = load::<false>(line);
+            }
+        }
+        add_four_of_two::<ONE>(fours, d, lanes);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn load_four([a, b, c, e]: &[Line; 4]) -> [__m512i; 4] {
+    [
+        load::<false>(a),
+        load::<false>(b),
+        load::<false>(c),
+        load::<false>(e),
+    ]
+}
+
 /// Adds the inner products of all columns with each of several planes of d to their sums. The strips stay in a near
 /// cache: column after column goes through all of them, so that its sums stay in registers, and what is loaded is
-/// multiplied by every plane.
+/// multiplied by every plane. With the one instruction for it where `ONE`.
 #[target_feature(enable = "avx512bw")]
-pub(in crate::numeric::kernel) fn add_runs_avx512<const P: usize>(
+pub(in crate::numeric::kernel) fn add_runs_avx512<const ONE: bool, const P: usize>(
     planes: [&[Line]; P],
     lines: &[Line],
     mut sums: [&mut [i64]; P],
@@ -83,7 +124,7 @@ pub(in crate::numeric::kernel) fn add_runs_avx512<const P: usize>(
         let mut products = [[[_mm512_setzero_si512(); 2]; P]; 2];
         for (two, products) in products.iter_mut().enumerate() {
             let columns = [0, 1].map(|k| (first + 2 * two + k).min(p - 1));
-            *products = products_of_runs(planes, lines, p, columns);
+            *products = products_of_runs::<ONE, P>(planes, lines, p, columns);
         }
         let last = p.min(first + 4);
         for (plane, sums) in sums.iter_mut().enumerate() {
@@ -98,7 +139,7 @@ pub(in crate::numeric::kernel) fn add_runs_avx512<const P: usize>(
 /// Products of a line, pair by pair, are below 2^29: of four lines they fit 32 bits.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn products_of_runs<const P: usize>(
+fn products_of_runs<const ONE: bool, const P: usize>(
     planes: [&[Line]; P],
     lines: &[Line],
     p: usize,
@@ -116,7 +157,7 @@ fn products_of_runs<const P: usize>(
             for (sums, plane) in sums.iter_mut().zip(planes) {
                 let d = load::<false>(&plane[at]);
                 for (sum, x) in sums.iter_mut().zip(x) {
-                    *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, d));
+                    *sum = add_products_of_pairs::<ONE>(*sum, x, d);
                 }
             }
         }
@@ -184,6 +225,26 @@ fn add_four(x: [__m512i; 4], d: __m512i, lanes: &mut Lanes) {
         _mm512_add_epi32(low, Lanes::start()),
         high,
     ));
+}
+
+/// The same of two lines of each column, which count as two additions.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn add_four_of_two<const ONE: bool>(
+    [first, second]: [[__m512i; 4]; 2],
+    d: [__m512i; 2],
+    lanes: &mut Lanes,
+) {
+    let mut sums = [_mm512_setzero_si512(); 4];
+    for (sum, (first, second)) in sums.iter_mut().zip(first.into_iter().zip(second)) {
+        *sum = add_products_of_pairs::<ONE>(_mm512_madd_epi16(first, d[0]), second, d[1]);
+    }
+    let [a, b, c, e] = sums;
+    let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let ce = _mm512_add_epi32(_mm512_unpacklo_epi32(c, e), _mm512_unpackhi_epi32(c, e));
+    for half in [_mm512_unpacklo_epi64(ab, ce), _mm512_unpackhi_epi64(ab, ce)] {
+        lanes.add(_mm512_add_epi32(half, Lanes::start()));
+    }
 }
 
 /// Adds what so many strips left in lanes to the sums of as many columns, four by four.
