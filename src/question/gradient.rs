@@ -58,8 +58,8 @@ impl Gradient {
 /// theta on a public lattice of at least 2^-16 of its largest entry, as fine as exact margins allow, one direction an
 /// output, and the unit of a margin.
 ///
-/// No overflow: an entry is at most 2^29, which kernels multiply by in two parts, and the sum of their sizes at most 2^46, so |margin| <= 2^60; sparse columns
-/// add at most three such terms.
+/// No overflow: an entry is at most 2^29, which kernels multiply by in two parts, and the sum of their sizes at most
+/// 2^46, so |margin| <= 2^60; sparse columns add at most three such terms.
 pub(crate) fn lattice_directions(theta: &[f64], columns: usize) -> (Vec<Vec<(u32, i64)>>, f64) {
     let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
     let bits = 29.min(45 - (usize::BITS - columns.leading_zeros()) as i32);

@@ -171,8 +171,8 @@ pub(super) mod x86 {
     /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of
     /// `P` planes, whose weights have `PARTS` parts.
     ///
-    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are at
-    /// most 2^31 - 2^17.
+    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are
+    /// at most 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     fn add_sums<const ONE: bool, const P: usize, const PARTS: usize>(

@@ -147,8 +147,8 @@ fn columns_of(planes: &[Vec<(usize, i64)>], these: &[usize]) -> Vec<usize> {
     columns
 }
 
-/// All of so many columns in the place of these, if they are not [`FEW`]: margins ask memory for the lines that they are
-/// made of, so that sums would wait for every other line.
+/// All of so many columns in the place of these, if they are not [`FEW`]: margins ask memory for the lines that they
+/// are made of, so that sums would wait for every other line.
 #[cfg(target_arch = "x86_64")]
 fn with_rest(own: Vec<usize>, columns: usize) -> Vec<usize> {
     match FEW * own.len() < columns {
