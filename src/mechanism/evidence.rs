@@ -150,6 +150,26 @@ impl Evidence {
         squares(&self.moments, theta)
     }
 
+    /// How many times as large the scores of `theta` should be around their mean for the loss to be least, to first
+    /// order, where their law is known; `along` is the product of the noise on these coefficients and on the gradient
+    /// that is expected.
+    ///
+    /// With x the coefficients of what is around the mean, the slope of the loss along x is x'g, but for the noise of g
+    /// along x, which x has followed: that is a negative product, and noise alone asks for no more of itself.
+    pub fn slope(
+        &self,
+        theta: &DVector<f64>,
+        law: ScoreLaw,
+        value: f64,
+        along: f64,
+    ) -> Option<f64> {
+        let mut around = theta.clone();
+        around[theta.len() - 1] -= law.mean / value;
+        let curvature = self.scale * self.squares(&around);
+        let slope = 1.0 - (around.dot(&self.gradient) - along) / curvature;
+        slope.is_finite().then_some(slope)
+    }
+
     /// The minimiser that is expected, if before it was normal around `start` with these standard deviations.
     ///
     /// With g the mean gradient at theta, b = H (theta - start) - g is H (minimiser - start) and the noise, where the
@@ -261,5 +281,67 @@ mod tests {
         assert!((scores.deviation - 2.0).abs() < 1e-12);
         let nothing = SymmetricEigen::new(DMatrix::zeros(2, 2));
         assert!(law_of_scores(&nothing, 0.0, &DVector::zeros(2), v, 0.5).is_none());
+    }
+
+    /// Coefficients half as large as the minimiser's should be twice as large, whatever the constant, and with those of
+    /// the minimiser and noise on top, which the gradient does not know of, the least loss along them is told, too.
+    #[test]
+    fn gradients_tell_how_large_scores_should_be() {
+        let value = 0.5;
+        // Two features that are about a mean of 0, and a constant: x is around the mean of scores as it is.
+        let matrix = DMatrix::from_row_slice(3, 3, &[2.0, 0.5, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.25]);
+        let minimiser = DVector::from_vec(vec![0.7, -0.2, 3.0]);
+        let of = |theta: &DVector<f64>, noise: &DVector<f64>, along: f64| {
+            let evidence = Evidence {
+                moments: SymmetricEigen::new(2.0 * &matrix),
+                scale: 0.5,
+                theta: theta.clone(),
+                gradient: &matrix * (theta - &minimiser) + noise,
+                variance: 0.0,
+                secant: None,
+            };
+            let law = ScoreLaw {
+                mean: value * theta[2],
+                deviation: 1.0,
+            };
+            evidence.slope(theta, law, value, along).unwrap()
+        };
+        let nothing = DVector::zeros(3);
+        for constant in [-1.0, 0.0, 40.0] {
+            let mut half = 0.5 * &minimiser;
+            half[2] = constant;
+            assert!((of(&half, &nothing, 0.0) - 2.0).abs() < 1e-12);
+        }
+        // Steps that end where noisy gradients are zero: the minimiser less H^-1 noise.
+        let noise = DVector::from_vec(vec![0.3, -0.4, 0.0]);
+        let moved = matrix.clone().cholesky().unwrap().solve(&noise);
+        let reached = &minimiser - &moved;
+        let along = -moved.dot(&noise);
+        let around = DVector::from_vec(vec![reached[0], reached[1], 0.0]);
+        let best = 1.0 + around.dot(&noise) / around.dot(&(&matrix * &around));
+        let told = of(&reached, &noise, around.dot(&noise));
+        assert!((told - best).abs() < 1e-12, "{told} {best}");
+        // Its expectation is known, and less than 1.
+        assert!(of(&reached, &noise, along) < 1.0);
+        assert!(
+            (Evidence {
+                moments: SymmetricEigen::new(matrix),
+                scale: 0.5,
+                theta: nothing.clone(),
+                gradient: nothing.clone(),
+                variance: 0.0,
+                secant: None,
+            })
+            .slope(
+                &nothing,
+                ScoreLaw {
+                    mean: 0.0,
+                    deviation: 0.0
+                },
+                value,
+                0.0
+            )
+            .is_none()
+        );
     }
 }

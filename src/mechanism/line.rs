@@ -13,9 +13,9 @@ use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
-    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_SLOPE, LEAST_REACH,
-    LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR, LINE_STEPS,
-    LINE_TYPICAL, NEWTON_SHARE, PROBED_TAIL, REGRESSOR_SIGNAL, SCORE_REACH, SCORE_TYPICAL,
+    CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_SLOPE, LEAST_REACH, LINE_COUNT_PRIOR,
+    LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, NEWTON_SHARE,
+    PROBED_TAIL, REGRESSOR_SIGNAL, SCORE_REACH, SCORE_TYPICAL, STEEPER, classifier_reach,
     count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
@@ -97,7 +97,7 @@ impl Expected {
                         loss,
                         ..problem.clone()
                     },
-                    reach: CLASSIFIER_REACH,
+                    reach: classifier_reach(n, person, rho),
                     slope: clip.map_or(1.0, |clip| usual.odds(clip).slope),
                     prior: LINE_PRIOR,
                     signal: CLASSIFIER_SIGNAL,
@@ -319,7 +319,8 @@ impl Line {
     }
 
     /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second
-    /// class there. Without moments all that is known of scores is how common the classes are.
+    /// class there. Without moments all that is known of scores is how common the classes are; with them gradients tell
+    /// what is to be made of scores.
     fn odds(&self, fit: &Steps, clip: f64, constant: f64) -> (OddsLine, f64) {
         let told = fit.scores.as_ref().and_then(|scores| scores.first());
         let law = told.copied().unwrap_or_else(|| ScoreLaw {
@@ -327,7 +328,11 @@ impl Line {
             deviation: self.signal.sqrt(),
         });
         let line = law.odds(clip);
-        let line = law.with_slope(line, line.slope * self.clean_share(fit));
+        let times = match fit.slope {
+            Some(slope) => slope.clamp(1.0 / STEEPER, STEEPER),
+            None => self.clean_share(fit),
+        };
+        let line = law.with_slope(line, times * line.slope);
         (line, law.share(line))
     }
 

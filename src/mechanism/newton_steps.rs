@@ -112,6 +112,9 @@ pub(super) struct Steps {
     pub deviation: Option<f64>,
     /// About the mean and the standard deviation of each score, where moments and an intercept tell both.
     pub scores: Option<Vec<ScoreLaw>>,
+    /// How many times as large scores should be around their mean, as far as gradients and not their noise ask for it;
+    /// of one score whose law is known, without a ridge or a norm.
+    pub slope: Option<f64>,
     /// About the share that records count by.
     pub mean_weight: f64,
     /// Of one score, where there are moments.
@@ -290,7 +293,12 @@ impl NewtonSteps {
             let theta = reached.mean.as_mut_slice();
             shrink(theta, moments, &steps, self.scores, intercept);
         }
-        Ok(self.steps_of(reached, eigen, trace, (noise, mean_weight), intercept))
+        let mut steps = self.steps_of(reached, eigen, trace, (noise, mean_weight), intercept);
+        // Those that a ridge or a norm holds should not be larger, whatever the loss asks for.
+        if beside.ridge.is_none() && beside.sparsity.is_none() {
+            steps.slope = self.slope(&steps, &damping);
+        }
+        Ok(steps)
     }
 
     /// Asks for all gradients, one a step, and keeps them in the trace.
@@ -373,6 +381,7 @@ impl NewtonSteps {
         let theta = mean.as_slice().to_vec();
         Steps {
             noise,
+            slope: None,
             deviation: evidence.as_ref().map(deviation),
             scores,
             mean_weight,
@@ -383,6 +392,24 @@ impl NewtonSteps {
             }),
             theta,
         }
+    }
+
+    /// [`Steps::slope`] of what these steps released.
+    fn slope(&self, released: &Steps, damping: &Damping) -> Option<f64> {
+        let evidence = released.evidence.as_ref()?;
+        let law = *released.scores.as_ref()?.first()?;
+        let theta = DVector::from_column_slice(&released.theta);
+        let along = -damping.noise.powi(2) * self.followed(evidence, damping);
+        evidence.slope(&theta, law, self.intercept, along)
+    }
+
+    /// How much of noise on their mean gradient steps have followed: the sum over the eigenvectors.
+    fn followed(&self, evidence: &Evidence, damping: &Damping) -> f64 {
+        let curvatures = evidence.moments.eigenvalues.iter();
+        curvatures
+            .map(|value| (self.scale * value).max(0.0))
+            .map(|curvature| 1.0 / (curvature + self.acts_as(damping, curvature)))
+            .sum()
     }
 
     /// For the images of a session, where it is public what they are divided by.

@@ -115,7 +115,15 @@
 //! weights: of an outcome of one in a hundred all scores lie to one side of 0, beyond the reach r. Scores are taken
 //! for normal, with the mean and the deviation that moments tell. A fit whose derivatives are clamped at c has scores
 //! z with q = 1/(1 + e^-z) where p min(1 - q, c) = (1 - p) min(q, c), if it is saturated: the line starts at the
-//! least squares of these log odds, drawn to a constant by the noise in scores such that the mean of p stays. As mean
+//! least squares of these log odds, times what gradients ask of scores, such that the mean of p stays. With x the
+//! coefficients of scores around their mean, g the mean gradient of the fit, of noise N on every entry, and H the bound
+//! by moments, scores are best, to first order, 1 - (x'g - x'N)/x'Hx times as large. Steps that act as a ridge lambda/T
+//! have followed the noise, to -(H + lambda/T)^-1 N: the expected product x'N is minus the variance of N times the sum
+//! of 1/(h_i + lambda/T), and no more is known of it. It tells of steps that ended early as well as of noise in scores;
+//! a factor beyond two either way is not believed. Without moments, or where a norm or a ridge holds them, scores are
+//! drawn to a constant by the noise that they are expected to have. The reach r is the square root of a constant over
+//! the noise on the mean gradient of the line, from 1 to 4: noise on the slope grows with it, and what a clip does to
+//! the slope falls. As mean
 //! p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times the bound, and the
 //! ridge that draws them to the start is as many times larger.
 //!
