@@ -268,6 +268,35 @@ def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkey
     same(model, estimator("reals", **options).fit(X, scores))
 
 
+@pytest.mark.parametrize("handler", [True, False])
+def test_a_worker_that_comes_back_without_its_half_has_lost_its_shards(client, monkeypatch, handler):
+    """A process that was started anew under the address of a worker, after that one had halved its sum and before it
+    was fetched: the fit ended in an error of python's once its budget was spent."""
+    X, scores = made()
+    addresses = tuple(client.nthreads())
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 4}
+    run, collected = client.run, []
+
+    def start_anew(dask_worker):
+        _held._SHARDS.clear()
+        _held._HALVES.clear()
+        if not handler:
+            del dask_worker.handlers[_dask._HALF]
+
+    def amid(function, *arguments, **options):
+        if function is _dask._collected:
+            collected.append(function)
+            if len(collected) in (1, 6):
+                run(start_anew, workers=list(addresses[:1]))
+        return run(function, *arguments, **options)
+
+    monkeypatch.setattr(client, "run", amid)
+    model = estimator("reals", **options).fit(from_dask(parts, client=client, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+    assert len(collected) > 6
+
+
 def test_an_aggregator_that_is_killed_is_told(victims, monkeypatch):
     X, scores = made()
     addresses = tuple(victims.nthreads())[:2]

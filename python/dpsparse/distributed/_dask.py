@@ -313,7 +313,11 @@ async def _shared(session: str, plan: dict[str, list[int]], request: bytes, dask
     return await asyncio.to_thread(_held.split_held, session, numbers, request)
 
 
-async def _collected(session: str, addresses: list[str], side: int, dask_worker: Any) -> bytes:
-    """The total of one aggregator: it fetches its own half from every worker."""
+async def _collected(session: str, addresses: list[str], side: int, dask_worker: Any) -> bytes | None:
+    """The total of one aggregator: it fetches its own half from every worker. None where one does not have it.
+
+    A process that was started anew under the address of a worker knows nothing of halves, nor how they are asked for.
+    """
     fetch = (getattr(dask_worker.rpc(address), _HALF)(session=session, side=side) for address in addresses)
-    return _core.merged_replies(await asyncio.gather(*fetch))
+    halves = await asyncio.gather(*fetch)
+    return None if None in halves else _core.merged_replies(halves)

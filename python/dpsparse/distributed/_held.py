@@ -86,10 +86,11 @@ def split_held(session: str, numbers: Sequence[int], request: bytes) -> list[int
     return missing
 
 
-def half(session: str, side: int) -> bytes:
-    """Hand over one half of the last answer."""
+def half(session: str, side: int) -> bytes | None:
+    """Hand over one half of the last answer; None where there is none, as in a process that was started anew."""
     with _LOCK:
-        return _HALVES[session][side]
+        halves = _HALVES.get(session)
+        return None if halves is None else halves[side]
 
 
 def forget(session: str) -> None:
