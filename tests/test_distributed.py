@@ -297,6 +297,30 @@ def test_a_worker_that_comes_back_without_its_half_has_lost_its_shards(client, m
     assert len(collected) > 6
 
 
+def test_halves_of_another_time_do_not_take_the_place_of_those_that_are_fetched(client, monkeypatch):
+    """A request may reach a worker, or end there, after the curator has given it up and asked anew: the second
+    aggregator got what goes with another mask, and the fit ended in an error once its budget was spent."""
+    X, scores = made()
+    addresses = tuple(client.nthreads())
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 4}
+    run, asked, late = client.run, [], 0
+
+    def amid(function, *arguments, **options):
+        nonlocal late
+        if function is _dask._shared:
+            asked.append(arguments)
+        if function is _dask._collected and arguments[2] == 1:
+            late += 1
+            run(_dask._shared, *asked[-1], workers=list(addresses[:1]))
+        return run(function, *arguments, **options)
+
+    monkeypatch.setattr(client, "run", amid)
+    model = estimator("reals", **options).fit(from_dask(parts, client=client, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+    assert late > 3
+
+
 def test_an_aggregator_that_is_killed_is_told(victims, monkeypatch):
     X, scores = made()
     addresses = tuple(victims.nthreads())[:2]

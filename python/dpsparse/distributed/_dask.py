@@ -276,6 +276,8 @@ class _Aggregated(_Session):
     ) -> None:
         super().__init__(client, key, recipe, rows)
         self._aggregators = aggregators
+        #: How often the workers were asked for halves.
+        self._turn = 0
         if len(set(aggregators)) != 2 or not self._are_there():
             raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
 
@@ -289,12 +291,13 @@ class _Aggregated(_Session):
             return [], lost
         if not self._are_there():
             raise WorkersError("an aggregator is lost, and no other worker takes its place: fit anew with another one")
-        shared = self._client.run(_shared, self._key, plan, request, workers=list(plan), on_error="return")
+        self._turn += 1
+        shared = self._client.run(_shared, self._key, plan, request, self._turn, workers=list(plan), on_error="return")
         for address, numbers in plan.items():
             lost.extend(_checked(shared.get(address), numbers))
         totals = []
         for side, aggregator in enumerate(self._aggregators if not lost else ()):
-            collect = functools.partial(self._client.run, _collected, self._key, list(plan), side)
+            collect = functools.partial(self._client.run, _collected, self._key, list(plan), side, self._turn)
             total = collect(workers=[aggregator], on_error="return").get(aggregator)
             if not isinstance(total, bytes):
                 # A worker is gone before its half was fetched: who is there is seen next.
@@ -306,18 +309,19 @@ class _Aggregated(_Session):
         return totals, lost
 
 
-async def _shared(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> list[int]:
+async def _shared(session: str, plan: dict[str, list[int]], request: bytes, turn: int, dask_worker: Any) -> list[int]:
     """Answer for the shards that a worker should hold, in halves for aggregators; return which are missing."""
     dask_worker.handlers.setdefault(_HALF, _held.half)
     numbers = plan[dask_worker.address]
-    return await asyncio.to_thread(_held.split_held, session, numbers, request)
+    return await asyncio.to_thread(_held.split_held, session, numbers, request, turn)
 
 
-async def _collected(session: str, addresses: list[str], side: int, dask_worker: Any) -> bytes | None:
+async def _collected(session: str, addresses: list[str], side: int, turn: int, dask_worker: Any) -> bytes | None:
     """The total of one aggregator: it fetches its own half from every worker. None where one does not have it.
 
     A process that was started anew under the address of a worker knows nothing of halves, nor how they are asked for.
     """
-    fetch = (getattr(dask_worker.rpc(address), _HALF)(session=session, side=side) for address in addresses)
+    asked = {"session": session, "side": side, "turn": turn}
+    fetch = (getattr(dask_worker.rpc(address), _HALF)(**asked) for address in addresses)
     halves = await asyncio.gather(*fetch)
     return None if None in halves else _core.merged_replies(halves)

@@ -14,7 +14,8 @@ __all__ = ["answer_held", "answer_whole", "forget", "forget_others", "half", "sp
 Source = Callable[[], tuple[Any, Any, Any]]
 
 _SHARDS: dict[tuple[str, int], _core.Shard] = {}
-_HALVES: dict[str, tuple[bytes, bytes]] = {}
+#: With the number of the turn that they were made in.
+_HALVES: dict[str, tuple[int, tuple[bytes, bytes]]] = {}
 _LOCK = threading.Lock()
 
 
@@ -76,21 +77,26 @@ def answer_whole(session: str, number: int, script: bytes, source: Source) -> by
     return answer
 
 
-def split_held(session: str, numbers: Sequence[int], request: bytes) -> list[int]:
-    """Answer as :func:`answer_held`, and keep a half for each of two aggregators; return which shards are missing."""
+def split_held(session: str, numbers: Sequence[int], request: bytes, turn: int) -> list[int]:
+    """Answer as :func:`answer_held`, and keep a half for each of two aggregators; return which shards are missing.
+
+    Halves of a turn are made once, and none of an earlier turn takes their place: what one aggregator has fetched goes
+    with what the other will fetch, also where a turn that was given up ends late.
+    """
     reply, missing = answer_held(session, numbers, request)
     if reply is not None:
         halves = _core.split_reply(reply)
         with _LOCK:
-            _HALVES[session] = halves
+            if session not in _HALVES or _HALVES[session][0] < turn:
+                _HALVES[session] = turn, halves
     return missing
 
 
-def half(session: str, side: int) -> bytes | None:
-    """Hand over one half of the last answer; None where there is none, as in a process that was started anew."""
+def half(session: str, side: int, turn: int) -> bytes | None:
+    """Hand over one half of a turn's answer; None where there is none, as in a process that was started anew."""
     with _LOCK:
-        halves = _HALVES.get(session)
-        return None if halves is None else halves[side]
+        made, halves = _HALVES.get(session, (None, None))
+        return halves[side] if halves is not None and made == turn else None
 
 
 def forget(session: str) -> None:
