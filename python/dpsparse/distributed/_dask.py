@@ -44,8 +44,8 @@ def from_dask(X: Any, *, client: Any = None, aggregators: Sequence[str] | None =
     Parameters
     ----------
     X : dask array of shape (n_samples, n_features), or dask data frame
-        Records. Parts must be the same ones whenever they are computed. Sizes of parts that are not known are counted
-        once.
+        Records. Parts must be the same ones whenever they are computed: others are refused, but where there are
+        aggregators. Sizes of parts that are not known are counted once.
     client : dask.distributed.Client, optional
         The cluster. None: the client of this process.
     aggregators : pair of str, optional
@@ -168,16 +168,19 @@ def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
     return results
 
 
-def _read(session: str, number: int, script: bytes, recipe: Recipe, keep: bool, *part: Any) -> tuple[bytes, str]:
-    """Answer a whole script on this worker; return the reply if it is to be kept, and which worker this is.
+def _read(
+    session: str, number: int, script: bytes, recipe: Recipe, keep: bool, told: bool, *part: Any
+) -> tuple[bytes, str, int | None]:
+    """Answer a whole script on this worker; return the reply if it is to be kept, which worker this is, and, where it
+    may be told, the checksum of what was read.
 
     What brings a lost shard back answers the newest request too. That reply stays here: it is asked for anew, and may
     be a sum that travels in two shares alone.
     """
     from distributed import get_worker
 
-    reply = _held.answer_whole(session, number, script, lambda: recipe(*part))
-    return reply if keep else b"", get_worker().address
+    reply, checksum = _held.answer_whole(session, number, script, lambda: recipe(*part))
+    return reply if keep else b"", get_worker().address, checksum if told else None
 
 
 async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> Any:
@@ -196,6 +199,9 @@ def _checked(answer: Any, numbers: list[int]) -> list[int]:
 class _Session:
     """One release's way to the shards."""
 
+    #: Whether the curator may see checksums of the parts.
+    _told = True
+
     def __init__(self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]]) -> None:
         self._client = client
         self._key = key
@@ -203,6 +209,7 @@ class _Session:
         self._rows = rows
         #: Where each shard is, as far as is known.
         self._where: dict[int, str] = {}
+        self._unchanged = _held.Unchanged()
 
     @property
     def n_shards(self) -> int:
@@ -225,13 +232,16 @@ class _Session:
 
         numbers = list(numbers)
         keep = script.reads_records
-        calls = [(_read, self._key, k, script.whole(k), self._recipe, keep, *self._rows[k]) for k in numbers]
+        key, recipe, told = self._key, self._recipe, self._told
+        calls = [(_read, key, k, script.whole(k), recipe, keep, told, *self._rows[k]) for k in numbers]
         try:
             results = _computed(self._client, calls)
         except KilledWorker:
             raise WorkersError("the workers that read the records are lost again and again") from None
-        self._where.update({k: address for k, (_, address) in zip(numbers, results, strict=True)})
-        return [reply for reply, _ in results]
+        for k, (_, address, checksum) in zip(numbers, results, strict=True):
+            self._where[k] = address
+            self._unchanged.check(k, checksum)
+        return [reply for reply, _, _ in results]
 
     def _plan(self) -> tuple[dict[str, list[int]], list[int]]:
         """Shards of each worker that is there, and those without one."""
@@ -270,6 +280,8 @@ class _Session:
 
 class _Aggregated(_Session):
     """The same, with sums that travel as two shares to two aggregators, from worker to worker."""
+
+    _told = False  # a checksum of few records tells them to whoever tries all
 
     def __init__(
         self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]], aggregators: tuple[str, ...]
