@@ -19,6 +19,7 @@ from dpsparse import (
     StorageError,
     blocks,
 )
+from dpsparse.distributed import Shards
 from dpsparse.tables import Boolean, Category, Number, Schema
 
 pa = pytest.importorskip("pyarrow")
@@ -440,3 +441,17 @@ def test_add_remove_takes_any_number_of_blocks(tmp_path):
     options = {"adjacency": "add-remove", "n_public": N, "delta": 1e-6}
     whole = estimator("reals", **options).fit(X, scores)
     same(estimator("reals", **options).fit(blocks.from_arrays(X, rows=999, directory=tmp_path), scores), whole)
+
+
+@pytest.mark.parametrize("adjacency", [{}, {"adjacency": "add-remove", "n_public": 100, "delta": 1e-6}])
+@pytest.mark.parametrize("names", [None, NAMES])
+def test_records_of_which_there_are_none_are_called_that(adjacency, names):
+    """Wherever they are, with no word of a parameter or of workers: nobody is asked about them."""
+    nothing, labels = blocks.from_arrays(np.zeros((0, P))), np.zeros(0)
+    if names is not None:
+        nothing, labels = Shards(None, 0, P + 1, (*names, "y")), "y"
+    model = estimator("reals", mechanism="noisy-newton", **adjacency)
+    search = PrivateSearchCV(model, {"ridge": [0.1, 1.0]}, delta=1e-6)
+    for fitted in (model, search):
+        with pytest.raises(InvalidDataError, match=r"^X must have at least one record$"):
+            fitted.fit(nothing, labels)

@@ -20,7 +20,7 @@ from dpsparse import (
     WorkersError,
     _core,
 )
-from dpsparse.distributed import _dask, _held, from_dask
+from dpsparse.distributed import Shards, _dask, _held, _spark, from_dask
 from dpsparse.tables import Boolean, Category, Number, Schema
 from test_blocks import BY_SUMS, IN_ONE, NAMES, N, P, bounds, estimator, made, same, targets
 
@@ -268,6 +268,59 @@ def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkey
     same(model, estimator("reals", **options).fit(X, scores))
 
 
+@pytest.mark.parametrize("handler", [True, False])
+def test_a_worker_that_comes_back_without_its_half_has_lost_its_shards(client, monkeypatch, handler):
+    """A process that was started anew under the address of a worker, after that one had halved its sum and before it
+    was fetched: the fit ended in an error of python's once its budget was spent."""
+    X, scores = made()
+    addresses = tuple(client.nthreads())
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 4}
+    run, collected = client.run, []
+
+    def start_anew(dask_worker):
+        _held._SHARDS.clear()
+        _held._HALVES.clear()
+        if not handler:
+            del dask_worker.handlers[_dask._HALF]
+
+    def amid(function, *arguments, **options):
+        if function is _dask._collected:
+            collected.append(function)
+            if len(collected) in (1, 6):
+                run(start_anew, workers=list(addresses[:1]))
+        return run(function, *arguments, **options)
+
+    monkeypatch.setattr(client, "run", amid)
+    model = estimator("reals", **options).fit(from_dask(parts, client=client, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+    assert len(collected) > 6
+
+
+def test_halves_of_another_time_do_not_take_the_place_of_those_that_are_fetched(client, monkeypatch):
+    """A request may reach a worker, or end there, after the curator has given it up and asked anew: the second
+    aggregator got what goes with another mask, and the fit ended in an error once its budget was spent."""
+    X, scores = made()
+    addresses = tuple(client.nthreads())
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 4}
+    run, asked, late = client.run, [], 0
+
+    def amid(function, *arguments, **options):
+        nonlocal late
+        if function is _dask._shared:
+            asked.append(arguments)
+        if function is _dask._collected and arguments[2] == 1:
+            late += 1
+            run(_dask._shared, *asked[-1], workers=list(addresses[:1]))
+        return run(function, *arguments, **options)
+
+    monkeypatch.setattr(client, "run", amid)
+    model = estimator("reals", **options).fit(from_dask(parts, client=client, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+    assert late > 3
+
+
 def test_an_aggregator_that_is_killed_is_told(victims, monkeypatch):
     X, scores = made()
     addresses = tuple(victims.nthreads())[:2]
@@ -308,8 +361,9 @@ def test_sums_of_a_shard_that_was_lost_travel_in_shares_alone(client, monkeypatc
     model = estimator("reals", **options).fit(from_dask(parts, aggregators=addresses), y)
     same(model, estimator("reals", **options).fit(X, scores))
     assert len(counted) == len(results) == len(PARTS[0])
-    assert all(reply for reply, _ in counted)  # numbers of records
-    assert [reply for reply, _ in results] == [b""] * len(PARTS[0])
+    assert all(reply for reply, _, _ in counted)  # numbers of records
+    assert [reply for reply, _, _ in results] == [b""] * len(PARTS[0])
+    assert {checksum for _, _, checksum in counted + results} == {None}
 
 
 def test_collections_are_taken_as_they_are_in_memory(client):
@@ -346,6 +400,53 @@ def test_wrong_replies_are_refused(client, monkeypatch):
         monkeypatch.setattr(_dask._Session, "ask", tampered(change))
         with pytest.raises(WorkersError, match="the workers that hold the records"):
             estimator("reals", mechanism="frank-wolfe").fit(*parted(X, scores))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_searches_refuse_parts_that_change(client, told):
+    """Rows that a source shuffles anew stood beside the targets of others, which came from elsewhere. Two aggregators
+    are there so that the curator does not learn what a checksum of few rows tells: nothing is compared then."""
+    X, scores = made()
+    shuffled = dask.delayed(lambda: np.random.default_rng().permutation(X), pure=False)()
+    parts = da.from_delayed(shuffled, shape=X.shape, dtype=X.dtype)
+    y = da.from_array(scores, chunks=(N,))
+    search = PrivateSearchCV(estimator("reals", mechanism="noisy-newton"), {"ridge": [0.01, 1.0]}, epsilon=2.0)
+    aggregators = None if told else tuple(client.nthreads())
+    with pytest.raises(InvalidDataError, match="other records than they did") if told else contextlib.nullcontext():
+        search.fit(from_dask(parts, aggregators=aggregators), y)
+    search.fit(from_dask(da.from_array(X), aggregators=aggregators), da.from_array(scores))
+
+
+def test_partitions_of_spark_are_compared_too(monkeypatch):
+    """Whoever reads them anew, in whatever process."""
+    X, scores = made()
+    rows = [pd.DataFrame(X, columns=NAMES).assign(y=scores)]
+
+    def each(frame, answer):
+        _held._SHARDS.clear()
+        found = answer(0, lambda: rows[0])
+        return {} if found is None else {0: found}
+
+    monkeypatch.setattr(_spark, "_each", each)
+    fitted = estimator("reals", bounds=dict(zip(NAMES, bounds(), strict=True)), mechanism="noisy-newton", n_iter=3)
+
+    def shards():
+        engine = _spark._Spark.__new__(_spark._Spark)
+        engine._frame, engine.counts = None, {0: N}
+        return Shards(engine, N, P + 1, (*NAMES, "y"))
+
+    same(fitted.fit(shards(), "y"), estimator("reals", mechanism="noisy-newton", n_iter=3).fit(X, scores))
+    original, calls = _spark._Session.ask, []
+
+    def ask(session, script):
+        calls.append(script)
+        if len(calls) == 3:
+            rows[0] = rows[0][::-1]
+        return original(session, script)
+
+    monkeypatch.setattr(_spark._Session, "ask", ask)
+    with pytest.raises(InvalidDataError, match="other records than they did"):
+        fitted.fit(shards(), "y")
 
 
 def test_unusable_parts_are_refused(client):

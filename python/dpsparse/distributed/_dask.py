@@ -44,8 +44,8 @@ def from_dask(X: Any, *, client: Any = None, aggregators: Sequence[str] | None =
     Parameters
     ----------
     X : dask array of shape (n_samples, n_features), or dask data frame
-        Records. Parts must be the same ones whenever they are computed. Sizes of parts that are not known are counted
-        once.
+        Records. Parts must be the same ones whenever they are computed: others are refused, but where there are
+        aggregators. Sizes of parts that are not known are counted once.
     client : dask.distributed.Client, optional
         The cluster. None: the client of this process.
     aggregators : pair of str, optional
@@ -168,16 +168,19 @@ def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
     return results
 
 
-def _read(session: str, number: int, script: bytes, recipe: Recipe, keep: bool, *part: Any) -> tuple[bytes, str]:
-    """Answer a whole script on this worker; return the reply if it is to be kept, and which worker this is.
+def _read(
+    session: str, number: int, script: bytes, recipe: Recipe, keep: bool, told: bool, *part: Any
+) -> tuple[bytes, str, int | None]:
+    """Answer a whole script on this worker; return the reply if it is to be kept, which worker this is, and, where it
+    may be told, the checksum of what was read.
 
     What brings a lost shard back answers the newest request too. That reply stays here: it is asked for anew, and may
     be a sum that travels in two shares alone.
     """
     from distributed import get_worker
 
-    reply = _held.answer_whole(session, number, script, lambda: recipe(*part))
-    return reply if keep else b"", get_worker().address
+    reply, checksum = _held.answer_whole(session, number, script, lambda: recipe(*part))
+    return reply if keep else b"", get_worker().address, checksum if told else None
 
 
 async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> Any:
@@ -196,6 +199,9 @@ def _checked(answer: Any, numbers: list[int]) -> list[int]:
 class _Session:
     """One release's way to the shards."""
 
+    #: Whether the curator may see checksums of the parts.
+    _told = True
+
     def __init__(self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]]) -> None:
         self._client = client
         self._key = key
@@ -203,6 +209,7 @@ class _Session:
         self._rows = rows
         #: Where each shard is, as far as is known.
         self._where: dict[int, str] = {}
+        self._unchanged = _held.Unchanged()
 
     @property
     def n_shards(self) -> int:
@@ -225,13 +232,16 @@ class _Session:
 
         numbers = list(numbers)
         keep = script.reads_records
-        calls = [(_read, self._key, k, script.whole(k), self._recipe, keep, *self._rows[k]) for k in numbers]
+        key, recipe, told = self._key, self._recipe, self._told
+        calls = [(_read, key, k, script.whole(k), recipe, keep, told, *self._rows[k]) for k in numbers]
         try:
             results = _computed(self._client, calls)
         except KilledWorker:
             raise WorkersError("the workers that read the records are lost again and again") from None
-        self._where.update({k: address for k, (_, address) in zip(numbers, results, strict=True)})
-        return [reply for reply, _ in results]
+        for k, (_, address, checksum) in zip(numbers, results, strict=True):
+            self._where[k] = address
+            self._unchanged.check(k, checksum)
+        return [reply for reply, _, _ in results]
 
     def _plan(self) -> tuple[dict[str, list[int]], list[int]]:
         """Shards of each worker that is there, and those without one."""
@@ -271,11 +281,15 @@ class _Session:
 class _Aggregated(_Session):
     """The same, with sums that travel as two shares to two aggregators, from worker to worker."""
 
+    _told = False  # a checksum of few records tells them to whoever tries all
+
     def __init__(
         self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]], aggregators: tuple[str, ...]
     ) -> None:
         super().__init__(client, key, recipe, rows)
         self._aggregators = aggregators
+        #: How often the workers were asked for halves.
+        self._turn = 0
         if len(set(aggregators)) != 2 or not self._are_there():
             raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
 
@@ -289,12 +303,13 @@ class _Aggregated(_Session):
             return [], lost
         if not self._are_there():
             raise WorkersError("an aggregator is lost, and no other worker takes its place: fit anew with another one")
-        shared = self._client.run(_shared, self._key, plan, request, workers=list(plan), on_error="return")
+        self._turn += 1
+        shared = self._client.run(_shared, self._key, plan, request, self._turn, workers=list(plan), on_error="return")
         for address, numbers in plan.items():
             lost.extend(_checked(shared.get(address), numbers))
         totals = []
         for side, aggregator in enumerate(self._aggregators if not lost else ()):
-            collect = functools.partial(self._client.run, _collected, self._key, list(plan), side)
+            collect = functools.partial(self._client.run, _collected, self._key, list(plan), side, self._turn)
             total = collect(workers=[aggregator], on_error="return").get(aggregator)
             if not isinstance(total, bytes):
                 # A worker is gone before its half was fetched: who is there is seen next.
@@ -306,14 +321,19 @@ class _Aggregated(_Session):
         return totals, lost
 
 
-async def _shared(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> list[int]:
+async def _shared(session: str, plan: dict[str, list[int]], request: bytes, turn: int, dask_worker: Any) -> list[int]:
     """Answer for the shards that a worker should hold, in halves for aggregators; return which are missing."""
     dask_worker.handlers.setdefault(_HALF, _held.half)
     numbers = plan[dask_worker.address]
-    return await asyncio.to_thread(_held.split_held, session, numbers, request)
+    return await asyncio.to_thread(_held.split_held, session, numbers, request, turn)
 
 
-async def _collected(session: str, addresses: list[str], side: int, dask_worker: Any) -> bytes:
-    """The total of one aggregator: it fetches its own half from every worker."""
-    fetch = (getattr(dask_worker.rpc(address), _HALF)(session=session, side=side) for address in addresses)
-    return _core.merged_replies(await asyncio.gather(*fetch))
+async def _collected(session: str, addresses: list[str], side: int, turn: int, dask_worker: Any) -> bytes | None:
+    """The total of one aggregator: it fetches its own half from every worker. None where one does not have it.
+
+    A process that was started anew under the address of a worker knows nothing of halves, nor how they are asked for.
+    """
+    asked = {"session": session, "side": side, "turn": turn}
+    fetch = (getattr(dask_worker.rpc(address), _HALF)(**asked) for address in addresses)
+    halves = await asyncio.gather(*fetch)
+    return None if None in halves else _core.merged_replies(halves)

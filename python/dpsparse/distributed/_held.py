@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpsparse import _core
+import numpy as np
 
-__all__ = ["answer_held", "answer_whole", "forget", "forget_others", "half", "split_held"]
+from dpsparse import _core
+from dpsparse._core import InvalidDataError
+
+__all__ = ["Unchanged", "answer_held", "answer_whole", "forget", "forget_others", "half", "split_held"]
 
 #: What a source returns: features, targets, and weights or None.
 Source = Callable[[], tuple[Any, Any, Any]]
 
 _SHARDS: dict[tuple[str, int], _core.Shard] = {}
-_HALVES: dict[str, tuple[bytes, bytes]] = {}
+#: With the number of the turn that they were made in.
+_HALVES: dict[str, tuple[int, tuple[bytes, bytes]]] = {}
 _LOCK = threading.Lock()
 
 
@@ -47,7 +52,7 @@ def answer_held(session: str, numbers: Sequence[int], request: bytes) -> tuple[b
     return _core.merged_replies([answer for answer in answers.values() if answer is not None]), []
 
 
-def answer_whole(session: str, number: int, script: bytes, source: Source) -> bytes:
+def answer_whole(session: str, number: int, script: bytes, source: Source) -> tuple[bytes, int | None]:
     """Answer for one shard, which reads its records anew where it is not here.
 
     Parameters
@@ -63,33 +68,74 @@ def answer_whole(session: str, number: int, script: bytes, source: Source) -> by
 
     Returns
     -------
-    bytes
-        The reply.
+    tuple (reply, checksum)
+        The reply, and a checksum of what was read, of the last time where it was read twice; None where it was not.
 
     Raises
     ------
     DpsparseError
         For unusable records.
     """
-    answer = _shard(session, number).answer(script, source)
+    checksum = None
+
+    def read() -> tuple[Any, Any, Any]:
+        nonlocal checksum
+        made, checksum = source(), 0
+        for array in made:
+            if array is not None:
+                checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
+        return made
+
+    answer = _shard(session, number).answer(script, read)
     assert answer is not None  # a whole script leaves nothing out
-    return answer
+    return answer, checksum
 
 
-def split_held(session: str, numbers: Sequence[int], request: bytes) -> list[int]:
-    """Answer as :func:`answer_held`, and keep a half for each of two aggregators; return which shards are missing."""
+class Unchanged:
+    """The shards of a session, which reads them again and again: what is no longer what it was at first is refused.
+
+    As of :class:`dpsparse.blocks.Unchanged`: records that a source has put into another order since stand beside the
+    targets of others, and a person behind more records than the fit protects.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[int, int] = {}
+
+    def check(self, number: int, checksum: int | None) -> None:
+        """Take a checksum of a shard.
+
+        Raises
+        ------
+        InvalidDataError
+            Where it was another one before.
+        """
+        if checksum is not None and self._first.setdefault(number, checksum) != checksum:
+            raise InvalidDataError(
+                "the workers hold other records than they did when this fit first read them, or hold them in another "
+                "order: parts must be the same ones whenever they are computed"
+            )
+
+
+def split_held(session: str, numbers: Sequence[int], request: bytes, turn: int) -> list[int]:
+    """Answer as :func:`answer_held`, and keep a half for each of two aggregators; return which shards are missing.
+
+    Halves of a turn are made once, and none of an earlier turn takes their place: what one aggregator has fetched goes
+    with what the other will fetch, also where a turn that was given up ends late.
+    """
     reply, missing = answer_held(session, numbers, request)
     if reply is not None:
         halves = _core.split_reply(reply)
         with _LOCK:
-            _HALVES[session] = halves
+            if session not in _HALVES or _HALVES[session][0] < turn:
+                _HALVES[session] = turn, halves
     return missing
 
 
-def half(session: str, side: int) -> bytes:
-    """Hand over one half of the last answer."""
+def half(session: str, side: int, turn: int) -> bytes | None:
+    """Hand over one half of a turn's answer; None where there is none, as in a process that was started anew."""
     with _LOCK:
-        return _HALVES[session][side]
+        made, halves = _HALVES.get(session, (None, None))
+        return halves[side] if halves is not None and made == turn else None
 
 
 def forget(session: str) -> None:

@@ -30,8 +30,8 @@ def from_spark(frame: Any) -> Shards:
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        Records. Partitions must hold the same rows in the same order whenever they are computed: read files, or
-        ``persist()`` what was shuffled. Rows are counted once.
+        Records. Partitions must hold the same rows in the same order whenever they are computed, or they are refused:
+        read files, or ``persist()`` what was shuffled. Rows are counted once.
 
     Returns
     -------
@@ -121,6 +121,7 @@ class _Session:
         self._recipe = recipe
         #: Numbers of shards, by those of their partitions.
         self._numbers = numbers
+        self._unchanged = _held.Unchanged()
 
     @property
     def n_shards(self) -> int:
@@ -153,9 +154,16 @@ class _Session:
             if partition not in scripts:
                 return None
             _held.forget_others(key)
-            return _held.answer_whole(key, numbers[partition], scripts[partition], lambda: recipe(rows()))
+            script = scripts[partition]
+            reply, checksum = _held.answer_whole(key, numbers[partition], script, lambda: recipe(rows()))
+            return (-1 if checksum is None else checksum).to_bytes(8, signed=True) + reply
 
-        return _each(self._frame, read)
+        found = {}
+        for partition, answer in _each(self._frame, read).items():
+            checksum = int.from_bytes(answer[:8], signed=True)
+            self._unchanged.check(numbers[partition], None if checksum < 0 else checksum)
+            found[partition] = answer[8:]
+        return found
 
     def close(self) -> None:
         """Nothing: processes forget when the next session asks them, or with Spark's end."""

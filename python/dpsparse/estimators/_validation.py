@@ -150,6 +150,7 @@ def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tup
 def _read_blocks(estimator: Any, X: Blocks, y: tuple[Any, ...], sample_weight: Any, schema: Any) -> tuple[Any, Any]:
     """Read blocks as :func:`_read` has records in memory; a target may be the name of a column of theirs."""
     _refuse_persons(schema)
+    _refuse_empty(X)
     targets = []
     for target in y:
         values = target
@@ -167,6 +168,7 @@ def _read_blocks(estimator: Any, X: Blocks, y: tuple[Any, ...], sample_weight: A
 def _read_shards(estimator: Any, X: Shards, y: tuple[Any, ...], sample_weight: Any, schema: Any) -> tuple[Any, Any]:
     """Take records on other machines as :func:`_read_blocks` reads blocks: targets and weights stay beside them."""
     _refuse_persons(schema)
+    _refuse_empty(X)
     targets = []
     for target in y:
         X, column = X.with_column("y", target)
@@ -186,6 +188,12 @@ def _refuse_persons(schema: Any) -> None:
         raise InvalidArgumentError(
             "a schema with a person column takes tables in memory: the rows of a person are chosen among all records"
         )
+
+
+def _refuse_empty(X: Blocks | Shards) -> None:
+    """Nobody can be asked about no records: what comes later speaks of parameters, or of workers without replies."""
+    if X.shape[0] == 0:
+        raise InvalidDataError("X must have at least one record")
 
 
 def _keep_features(estimator: Any, X: Blocks | Shards) -> None:
