@@ -95,8 +95,19 @@ def _problems(bug: Bug) -> Iterable[str]:
             yield f"`old` occurs {times} times in {bug.file}, not once"
     if bug.old == bug.new:
         yield "`new` is `old`"
+    if bug.switched and not bug.statement and any(map(_is_no_expression, (bug.old, bug.new))):
+        yield "`old` and `new` must be whole expressions; a statement says so, and other texts need `rebuild`"
     if not _test_exists(bug):
         yield f"there is no test {bug.test}"
+
+
+def _is_no_expression(text: str) -> bool:
+    """Whether a text cannot stand in parentheses: one call of a method, a statement, or a part of a list."""
+    inner = text.strip()
+    while inner != (inner := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "_", inner)):
+        pass
+    alone = inner.startswith(".") or inner.endswith((";", ","))
+    return alone or ("," in inner and not re.search(r"[|<]", inner)) or bool(re.search(r"[()\[\]{}]", inner))
 
 
 def _test_exists(bug: Bug) -> bool:
