@@ -123,9 +123,8 @@
 //! a factor beyond two either way is not believed. Without moments, or where a norm or a ridge holds them, scores are
 //! drawn to a constant by the noise that they are expected to have. The reach r is the square root of a constant over
 //! the noise on the mean gradient of the line, from 1 to 4: noise on the slope grows with it, and what a clip does to
-//! the slope falls. As mean
-//! p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times the bound, and the
-//! ridge that draws them to the start is as many times larger.
+//! the slope falls. As mean p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times
+//! the bound, and the ridge that draws them to the start is as many times larger.
 //!
 //! **Three or more classes.** K scores of a record, less their means and over a public reach, are its only features,
 //! and one number, the sum of the diagonal of their gradient, tells how the loss changes with a factor for all of them
