@@ -7,9 +7,11 @@ import traceback
 import warnings
 import weakref
 from contextlib import suppress
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -18,10 +20,13 @@ from dpsparse import (
     DpsparseError,
     InvalidArgumentError,
     InvalidDataError,
+    PrivateOnlineSimplex,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
+    SparseRegressor,
     blocks,
 )
+from dpsparse.distributed._recipe import Recipe
 from dpsparse.tables import Number, Schema
 from reference.certificates import keeps_its_claim
 
@@ -57,6 +62,14 @@ def with_entry(values, at, entry, dtype):
     return values
 
 
+def broken_text():
+    """Text of arrow of which one cell is no UTF-8: arrow's own error shows it, and is of none of Python's kinds."""
+    cells = [b"0", b"1"] * (N // 2)
+    cells[3] = b"\xff" + WORD.encode()
+    ends = np.cumsum([0, *map(len, cells)], dtype=np.int32)
+    return pa.StringArray.from_buffers(N, pa.py_buffer(ends), pa.py_buffer(b"".join(cells)))
+
+
 def unusable():
     """Data sets that a fit refuses; all of them hold the secret number or the word."""
     X, y = data()
@@ -67,6 +80,8 @@ def unusable():
     broken = sp.csr_matrix(X)
     broken.indices = broken.indices.copy()
     broken.indices[2] = 77
+    text = broken_text()
+    table = pa.table({"x0": X[:, 0], "x1": text, "x2": X[:, 2]})
     return {
         "NaN": (nan, y),
         "infinity": (inf, y),
@@ -85,6 +100,8 @@ def unusable():
         "beyond floats": (with_entry(X, (3, 1), 10**400, object), y),
         "objects": (with_entry(X, (3, 1), {WORD: SECRET}, object), y),
         "bad indices": (broken, y),
+        "broken text": (table, y),
+        "broken text in blocks": (blocks.from_arrow(table), y),
         "y NaN": (X, with_entry(y, 3, np.nan, float)),
         "y infinity": (X, with_entry(y, 3, -np.inf, float)),
         "y complex": (X, y + 1j * SECRET),
@@ -92,6 +109,10 @@ def unusable():
         "y two columns": (X, np.column_stack([X[:, 1], y])),
         "y sparse": (X, sp.csr_matrix(X[:, 1:2])),
         "y objects": (X, with_entry(y, 3, [SECRET], object)),
+        "y broken text": (X, text),
+        "y broken text in a frame": (X, pd.Series(text, dtype=pd.ArrowDtype(pa.string()))),
+        "y broken categories": (X, text.dictionary_encode()),
+        "y signalling": (X, with_entry(y, 3, Decimal(f"sNaN{DIGITS}"), object)),
     }
 
 
@@ -281,6 +302,28 @@ def test_fits_neither_keep_nor_change_the_records(make):
     gc.collect()
     assert [reference() for reference in references] == [None, None]
     assert keeps_its_claim(estimator.certificate_)
+
+
+def test_scores_weights_and_parts_show_no_broken_text():
+    """Where records are converted beside a fit's own: by scores, as weights, and on workers."""
+    X, y = data()
+    model, text = regressor().fit(X, y), broken_text()
+    part = pa.table({"x0": X[:, 0], "y": text})
+    recipe = Recipe(1, ("x0",), target="y", labels=np.array(["0", "1"]))
+    for call in (
+        lambda: model.score(X, text),
+        lambda: model.score(X, y, sample_weight=text),
+        lambda: regressor(max_weight=1.0).fit(X, y, sample_weight=text),
+        lambda: SparseRegressor().fit(X, y, sample_weight=text),
+        lambda: PrivateOnlineSimplex(1.0, 1e-6, horizon=2, n_features=N, bound=1.0).update(text),
+        lambda: recipe(part),
+    ):
+        with pytest.raises(InvalidDataError) as refused:
+            call()
+        error = refused.value
+        while error is not None:
+            assert WORD not in str(error)
+            error = error.__cause__ or error.__context__
 
 
 def test_sample_weights_without_a_largest_one_are_refused():

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from dpsparse import InvalidArgumentError, InvalidTypeError
 from dpsparse.tables import Boolean, Category, Date, Number, Ordinal, Schema
-from reference.people import LIBRARIES, SCHEMA, classifier, dense, pd, pl
+from reference.people import LIBRARIES, SCHEMA, classifier, dense, pa, pd, pl
 from reference.tables import tables
 
 # --- what a schema is ---
@@ -237,6 +237,8 @@ def test_skeletons_read_no_value(monkeypatch):
     structured = np.zeros(2, dtype=[("x", "f4"), ("c", "U3"), ("b", "?"), ("d", "M8[D]")])
     assert Schema.skeleton(structured) == Schema({"x": Number(), "c": Category(), "b": Boolean(), "d": Date()})
     assert Schema.skeleton({"x": np.zeros(2), "c": ["a", "b"]}) == Schema({"x": Number(), "c": Category()})
+    batch = pa.record_batch({"x": [0.5], "c": ["a"]})
+    assert Schema.skeleton(batch) == Schema({"x": Number(), "c": Category()})
     with pytest.raises(InvalidTypeError, match="'z'"):
         Schema.skeleton({"z": np.zeros(2, dtype=complex)})
 

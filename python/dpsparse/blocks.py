@@ -556,10 +556,11 @@ def _columns(block: Any, names: tuple[str, ...]) -> Any:
     if missing:
         raise InvalidDataError(f"a block has no column {missing[0]!r:.60}")
     from dpsparse.estimators._columns import check_columns  # as above
+    from dpsparse.estimators._sklearn_checks import without_values
 
     if not hasattr(block, "column_names"):
         return check_columns(block[list(names)])
-    parts = [np.asarray(block.column(name).to_numpy(zero_copy_only=False)) for name in names]
+    parts = without_values(lambda: [block.column(name).to_numpy(zero_copy_only=False) for name in names])
     return np.column_stack([_numbers(part) for part in parts]) if parts else block
 
 

@@ -11,6 +11,7 @@ from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, InvalidDataError
 from dpsparse._validation import ADJACENCIES, choice, number, positive_integer
 from dpsparse.errors import SecretStateError
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.estimators._validation import checked_ledger, seed
 
 __all__ = ["PrivateOnlineSimplex"]
@@ -165,8 +166,8 @@ class PrivateOnlineSimplex:
         if np.ma.is_masked(cost_vector):  # numpy would take what is behind the mask
             raise InvalidDataError("cost_vector has masked entries: fill them by a public rule")
         try:
-            costs = np.asarray(cost_vector)
-        except (TypeError, ValueError, OverflowError):
+            costs = without_values(lambda: np.asarray(cost_vector))
+        except InvalidDataError:
             costs = np.empty((0, 0))
         if costs.ndim != 1 or costs.dtype.kind not in "fiu":  # outside the except clause: nothing is chained
             raise InvalidDataError("cost_vector must be a one-dimensional array of real numbers")

@@ -99,4 +99,6 @@ def _column(part: Any, name: str) -> Any:
     """
     if name not in list(part.column_names if hasattr(part, "column_names") else part.columns):
         raise InvalidDataError(f"a part of the records has no column {name!r:.60}")
-    return part.column(name).to_numpy() if hasattr(part, "column_names") else part[name]
+    from dpsparse.estimators._sklearn_checks import without_values  # as above
+
+    return without_values(lambda: part.column(name).to_numpy()) if hasattr(part, "column_names") else part[name]

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from dpsparse._arrow import as_table
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
+from dpsparse.estimators._sklearn_checks import without_values
 
 __all__ = ["check_columns", "check_target", "check_weights", "of_objects"]
 
@@ -73,7 +74,7 @@ def check_columns(X: Any) -> Any:
         _check_arrow(X)
     X = _plain("X", X)
     # Tables without types of numpy's, such as those of arrow, keep their names: scikit-learn reads these from X.
-    array = np.asarray(X) if hasattr(X, "__array__") else X
+    array = without_values(lambda: np.asarray(X)) if hasattr(X, "__array__") else X
     if isinstance(array, np.ndarray):
         _refuse("X", _wrong_dtype(array.dtype))
         if array.dtype.kind == "O" and array.ndim == 2:
@@ -111,8 +112,10 @@ def check_target(y: Any, *, numbers: bool) -> Any:
         labels = y if column is None else column
         if _has_missing(labels):
             raise InvalidDataError("y holds missing labels: leave out their records")
-        labels = _plain_labels(labels)
-        return labels if column is None else np.asarray(labels)[:, None]  # scikit-learn warns of what is no vector
+        labels = without_values(lambda: _plain_labels(labels))
+        if column is None:
+            return labels
+        return without_values(lambda: np.asarray(labels))[:, None]  # scikit-learn warns of what is no vector
     return _check_numbers("y", "the target y", y)
 
 
@@ -166,7 +169,7 @@ def _check_numbers(name: str, what: str, values: Any) -> Any:
     if dtype is not None:
         wrong = _wrong_dtype(dtype)
         if wrong is None and _holds_objects(dtype):
-            wrong = _wrong_entries(np.ravel(values))
+            wrong = without_values(lambda: _wrong_entries(np.ravel(values)))
         _refuse(what, wrong)
     return values
 
@@ -192,7 +195,7 @@ def _wrong_column(frame: Any, k: int, dtype: Any) -> str | None:
     """What is wrong with column k of a pandas or polars frame."""
     wrong = _wrong_dtype(dtype)
     if wrong is None and _holds_objects(dtype) and hasattr(frame, "iloc"):
-        wrong = _wrong_entries(frame.iloc[:, k])
+        wrong = without_values(lambda: _wrong_entries(frame.iloc[:, k]))
     return wrong
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from dpsparse._core import DpsparseError, InvalidArgumentError, InvalidDataError
+from dpsparse._core import DpsparseError, InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
 __all__ = ["scored", "without_values"]
@@ -33,6 +33,8 @@ _WITHOUT_VALUES = (
 _OF_CLASS = re.compile(r"This \w+ (estimator requires y to be passed|instance is not fitted)")
 #: The same, of several lines: names of columns.
 _NAMES = "The feature names should match"
+#: Our own errors hold no entry, as of records on other machines; warnings are errors where users have it so.
+_PASSED_ON = (DpsparseError, MemoryError, Warning)
 
 
 def scored(score: Callable[[], float]) -> float:
@@ -45,9 +47,9 @@ def scored(score: Callable[[], float]) -> float:
     """
     try:
         return float(score())
-    except (DpsparseError, NotFittedError):
+    except (*_PASSED_ON, NotFittedError):
         raise
-    except (TypeError, ValueError, ArithmeticError):
+    except Exception:  # whatever libraries raise: arrow's errors show a cell, and are of its own kinds
         pass
     raise InvalidDataError(
         "y must hold one target per record of X, of the kind that the model predicts, and sample_weight be None or one "
@@ -56,7 +58,7 @@ def scored(score: Callable[[], float]) -> float:
 
 
 def without_values(check: Callable[[], Checked]) -> Checked:
-    """Run one of scikit-learn's checks; its errors come out as ours, without the entries of X or y that some show.
+    """Run a check or conversion of a library; its errors come out as ours, without the entries that some show.
 
     Raises
     ------
@@ -66,9 +68,9 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     try:
         with np.errstate(all="ignore"):
             return check()
-    except InvalidArgumentError:
-        raise  # one of ours: records on other machines
-    except (TypeError, ValueError, OverflowError) as error:
+    except _PASSED_ON:
+        raise
+    except Exception as error:  # whatever libraries raise: arrow's errors show a cell, and are of its own kinds
         text = str(error).partition("\n")[0]
         if text.startswith(_NAMES):
             text = str(error).rstrip()

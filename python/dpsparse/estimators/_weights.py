@@ -80,7 +80,9 @@ def checked_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float6
     try:
         with np.errstate(all="ignore"):  # as of X and y: numpy warns of a long double that no double is near
             array = None if np.asarray(weights).dtype.kind == "c" else np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except MemoryError:
+        raise
+    except Exception:  # whatever libraries raise
         array = None
     if array is None:  # outside the except clause: the original, which may show entries, is not chained
         raise InvalidTypeError("sample_weight must hold one number per record")

@@ -216,7 +216,9 @@ def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     """Check weights with scikit-learn; what it raises comes out as an InvalidDataError that shows no weight."""
     try:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    except (TypeError, ValueError, OverflowError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever libraries raise
         text = str(error)
     # scikit-learn's texts about all weights together are kept; what numpy cannot convert, it quotes.
     shown = f": {text}" if text.startswith(_ABOUT_WEIGHTS) else ""

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from dpsparse._arrow import as_table
 from dpsparse.errors import InvalidTypeError
 from dpsparse.tables._column import Column
 from dpsparse.tables._values import Table
@@ -46,7 +47,7 @@ def _kinds(frame: Any) -> dict[Any, type[Column] | None]:
         objects = {name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype == np.dtype(object)}
     else:
         objects = set()
-    table = nw.from_native(frame, eager_only=True)
+    table = nw.from_native(as_table(frame), eager_only=True)
     return {name: Category if name in objects else _of_narwhals(table[name].dtype) for name in table.columns}
 
 
