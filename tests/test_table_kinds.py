@@ -275,6 +275,24 @@ def test_a_missing_cell_beside_large_levels_moves_no_other_cell():
         Category([top, top + 1])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        Number(0, 2, missing="flag"),
+        Category([1, 2], other=2, missing="level"),
+        Boolean(other=True, missing="flag"),
+        Ordinal([1, 2], other=2, missing="flag"),
+    ],
+)
+def test_decimals_that_signal_are_missing_cells(column):
+    """They have no hash, so that one of them refused all cells where values are told apart."""
+    cells = [Decimal(1), Decimal("sNaN"), Decimal(2), None]
+    encoded = Schema({"x": column}).encode({"x": cells})
+    np.testing.assert_array_equal(encoded, Schema({"x": column}).encode({"x": [1, None, 2, None]}))
+    with pytest.raises(InvalidTypeError, match="'x'"):
+        Schema({"x": column}).encode({"x": [1, [2]]})
+
+
 def test_text_for_missing_values_is_public():
     schema = Schema(
         {"c": Category(["a", "b"], missing="flag"), "b": Boolean(missing="level")}, missing_values=("?", "-")

@@ -14,10 +14,11 @@ default, raises. "flag" and "level" add an indicator, whose coefficient compares
 otherwise: the middle of the bounds, or no level ("flag"); the reference ("level").
 
 **Errors are events that depend on data.** A value that is missing where the schema says ``missing="error"``, a level
-outside the schema where there is no ``other``, text in a column of numbers: these raise before any budget is spent. The
-messages name the column and never a value; but that there is an error tells that somebody's record has one. No
-guarantee covers that, as for any error that records can cause. Declare ``other=`` and ``missing="flag"`` or "level"
-where outsiders see whether a fit went through: with them, and columns of the right types, no record can cause an error.
+outside the schema where there is no ``other``, text in a column of numbers, text that is no date: these raise before
+any budget is spent. The messages name the column and never a value; but that there is an error tells that somebody's
+record has one. No guarantee covers that, as for any error that records can cause. Declare ``other=`` and
+``missing="flag"`` or "level" where outsiders see whether a fit went through: with them, and columns of the right types
+(for a ``Date`` that is not text), no record can cause an error.
 """
 
 from typing import TYPE_CHECKING

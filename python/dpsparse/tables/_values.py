@@ -158,10 +158,12 @@ class Values:
             For cells of another type.
         """
         entries = self._entries()
-        # One number for each, in the order of their first cells; a second dictionary would be as large again.
         numbers: dict[Any, int] = {}
-        numbered = (numbers.setdefault(entry, len(numbers)) for entry in entries)
-        which = _quietly(lambda: np.fromiter(numbered, dtype=np.intp, count=len(entries)))
+        which = _numbered(entries, numbers)
+        if which is None:  # decimals that signal are missing, but have no hash: one of them would refuse all cells
+            entries = [None if _absent(entry) else entry for entry in entries]
+            numbers.clear()
+            which = _numbered(entries, numbers)
         if which is None:
             raise self.wrong(wanted)
         different = [None if self._is_missing(entry) else entry for entry in numbers]
@@ -249,6 +251,15 @@ def _quietly(read: Callable[[], _Result]) -> _Result | None:
         return read()
     except Exception:
         return None
+
+
+def _numbered(entries: Sequence[Any], numbers: dict[Any, int]) -> npt.NDArray[np.intp] | None:
+    """Number entries in the order of their first cells, and note which is which; None where one has no hash.
+
+    There is one dictionary: a second one would be as large again.
+    """
+    numbered = (numbers.setdefault(entry, len(numbers)) for entry in entries)
+    return _quietly(lambda: np.fromiter(numbered, dtype=np.intp, count=len(entries)))
 
 
 def _sequence(name: Any, values: Any) -> Any:
