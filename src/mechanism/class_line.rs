@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::odds_line::ScoreLaw;
+use super::odds_line::{ScoreLaw, deviation_of_difference};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
@@ -157,6 +157,8 @@ struct Scores {
     means: Vec<f64>,
     /// Root mean square of the length of what a record's scores are beside their means.
     spread: f64,
+    /// Variance of the difference between two.
+    difference: f64,
 }
 
 impl Scores {
@@ -165,14 +167,13 @@ impl Scores {
         Self {
             means: laws.iter().map(|law| law.mean).collect(),
             spread: squares.sum::<f64>().sqrt(),
+            difference: deviation_of_difference(laws).powi(2),
         }
     }
 
     /// Mean scores that leave classes about as common with what is beside them multiplied by `slope`.
     fn means(&self, slope: f64) -> impl Iterator<Item = f64> {
-        // Of the difference between two scores, of K that differ alike.
-        let square = 2.0 * self.spread.powi(2) / (self.means.len() as f64 - 1.0);
-        let left = |slope: f64| (1.0 + PROBIT * slope.powi(2) * square).sqrt();
+        let left = |slope: f64| (1.0 + PROBIT * slope.powi(2) * self.difference).sqrt();
         let factor = left(slope) / left(1.0);
         self.means.iter().map(move |mean| factor * mean)
     }

@@ -1,4 +1,5 @@
-//! How much of what noisy steps of a softmax model find is noise, and less of it: post-processing.
+//! How much of what noisy steps of a softmax model find is noise, and less of it, or more of what they did not reach:
+//! post-processing.
 
 use nalgebra::{DVector, Dyn, SymmetricEigen};
 
@@ -61,62 +62,87 @@ impl Propagation {
     }
 }
 
-/// Shrinks the differences that features make between scores by 1 - E/Q (James & Stein 1961), no further than to
-/// nothing: Q is the sum over the classes of the squared centred scores, by the released second moments, and E what
-/// noise adds to it on average. The mean score of every class stays, so that what is left without any signal is the
-/// model of a constant.
+/// The differences that features make between scores, by released second moments. The mean score of every class is no
+/// part of them, so that the model of a constant is what is left without any.
 ///
-/// `theta` holds a row of coefficients a class, the intercept last where there is one.
-pub(super) fn shrink(
-    theta: &mut [f64],
-    moments: &SymmetricEigen<f64, Dyn>,
-    steps: &Propagation,
-    scores: ClassScores,
-    intercept: bool,
-) -> f64 {
-    let columns = moments.eigenvalues.len();
-    let values = moments.eigenvalues.map(|value| value.max(0.0));
-    // M times the unit vector of the intercept: sums of the features, in units of its value.
-    let sums = intercept.then(|| {
-        let last = moments.eigenvectors.row(columns - 1).transpose();
-        &moments.eigenvectors * last.component_mul(&values)
-    });
-    let whole = sums.as_ref().map_or(0.0, |sums| sums[columns - 1]);
-    let centred = |square: f64, along: f64| match whole > 0.0 {
-        true => (square - along * along / whole).max(0.0),
-        false => square,
-    };
-    let noise: f64 = (0..columns)
-        .map(|j| {
-            let along = match &sums {
-                Some(_) => values[j] * moments.eigenvectors[(columns - 1, j)],
-                None => 0.0,
-            };
-            steps.variance(values[j]) * centred(values[j], along)
-        })
-        .sum();
-    let expected = noise * (steps.noise * scores.noise()).powi(2) * scores.0 as f64;
-    let found: f64 = (theta.chunks(columns))
-        .map(|theta| {
-            let theta = DVector::from_column_slice(theta);
-            let along = sums.as_ref().map_or(0.0, |sums| sums.dot(&theta));
-            let parts = moments.eigenvectors.tr_mul(&theta);
-            centred(parts.component_mul(&parts).dot(&values), along)
-        })
-        .sum();
-    let factor = (1.0 - expected / found.max(f64::MIN_POSITIVE)).max(0.0);
-    for theta in theta.chunks_mut(columns) {
-        let features = columns - usize::from(intercept);
-        let mut moved = 0.0;
-        for (j, theta) in theta[..features].iter_mut().enumerate() {
-            moved += (1.0 - factor) * *theta * sums.as_ref().map_or(0.0, |sums| sums[j]);
-            *theta *= factor;
-        }
-        if let (Some(last), true) = (theta.get_mut(features), whole > 0.0) {
-            *last += moved / whole;
+/// Coefficients are a row a class, the intercept last where there is one.
+pub(super) struct Differences<'a> {
+    moments: &'a SymmetricEigen<f64, Dyn>,
+    values: DVector<f64>,
+    /// M times the unit vector of the intercept: sums of the features, in units of its value.
+    sums: Option<DVector<f64>>,
+}
+
+impl<'a> Differences<'a> {
+    pub fn new(moments: &'a SymmetricEigen<f64, Dyn>, intercept: bool) -> Self {
+        let columns = moments.eigenvalues.len();
+        let values = moments.eigenvalues.map(|value| value.max(0.0));
+        let sums = intercept.then(|| {
+            let last = moments.eigenvectors.row(columns - 1).transpose();
+            &moments.eigenvectors * last.component_mul(&values)
+        });
+        Self {
+            moments,
+            values,
+            sums,
         }
     }
-    factor
+
+    /// The moment of the intercept; 0 without one.
+    fn whole(&self) -> f64 {
+        self.sums.as_ref().map_or(0.0, |sums| sums[sums.len() - 1])
+    }
+
+    /// A sum of squared scores less that of their mean, whose sum of products with the intercept is `along`.
+    fn centred(&self, square: f64, along: f64) -> f64 {
+        match self.whole() > 0.0 {
+            true => (square - along * along / self.whole()).max(0.0),
+            false => square,
+        }
+    }
+
+    /// The part of their squares that is more than the noise of `steps`: 1 - E/Q (James & Stein 1961), and no less than
+    /// nothing; Q is the sum over the classes, and E what noise adds to it on average.
+    pub fn signal(&self, theta: &[f64], steps: &Propagation, scores: ClassScores) -> f64 {
+        let columns = self.values.len();
+        let noise: f64 = (0..columns)
+            .map(|j| {
+                let value = self.values[j];
+                let along = match &self.sums {
+                    Some(_) => value * self.moments.eigenvectors[(columns - 1, j)],
+                    None => 0.0,
+                };
+                steps.variance(value) * self.centred(value, along)
+            })
+            .sum();
+        let expected = noise * (steps.noise * scores.noise()).powi(2) * scores.0 as f64;
+        let found: f64 = (theta.chunks(columns))
+            .map(|theta| {
+                let theta = DVector::from_column_slice(theta);
+                let along = self.sums.as_ref().map_or(0.0, |sums| sums.dot(&theta));
+                let parts = self.moments.eigenvectors.tr_mul(&theta);
+                self.centred(parts.component_mul(&parts).dot(&self.values), along)
+            })
+            .sum();
+        (1.0 - expected / found.max(f64::MIN_POSITIVE)).max(0.0)
+    }
+
+    /// Multiplies them by `factor`.
+    pub fn stretch(&self, theta: &mut [f64], factor: f64) {
+        let columns = self.values.len();
+        let features = columns - usize::from(self.sums.is_some());
+        let whole = self.whole();
+        for theta in theta.chunks_mut(columns) {
+            let mut moved = 0.0;
+            for (j, theta) in theta[..features].iter_mut().enumerate() {
+                moved += (1.0 - factor) * *theta * self.sums.as_ref().map_or(0.0, |sums| sums[j]);
+                *theta *= factor;
+            }
+            if let (Some(last), true) = (theta.get_mut(features), whole > 0.0) {
+                *last += moved / whole;
+            }
+        }
+    }
 }
 
 /// Multiplies the coefficients of a fit that was clamped at `clip` by the slope that scores have without noise, which
@@ -201,7 +227,9 @@ mod tests {
                 noise,
                 ..steps(20, 1.0)
             };
-            let factor = shrink(&mut shrunk, &moments, &steps, ClassScores(3), true);
+            let differences = Differences::new(&moments, true);
+            let factor = differences.signal(&theta, &steps, ClassScores(3));
+            differences.stretch(&mut shrunk, factor);
             assert!((0.0..=1.0).contains(&factor));
             match size {
                 1e-3 => assert_eq!(factor, 0.0),

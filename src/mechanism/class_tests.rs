@@ -208,6 +208,52 @@ fn three_classes_are_one_model_of_three_rows() {
     }
 }
 
+/// Steps that end early leave scores too small, and gradients tell so: differences are stretched, all alike and no
+/// further than to twice, and mean scores stay. What a ridge holds is not stretched, if it is none at all.
+#[test]
+fn differences_that_steps_did_not_reach_are_stretched() {
+    let (x, y) = records(3);
+    let [free, held, all] = [
+        r#"{"n_iter": 4, "damping": 3e4}"#,
+        r#"{"n_iter": 4, "damping": 3e4, "ridge": 1e-12}"#,
+        r#"{"n_iter": 60}"#,
+    ]
+    .map(|options| {
+        let target = Target::Multiclass { classes: 3 };
+        let plan = plan(
+            "noisy-newton",
+            options,
+            problem(target, 1e6, Geometry::Uncentred),
+        );
+        fit(&plan, &x, &y, 5)
+    });
+    let features = |theta: &[f64]| -> Vec<f64> {
+        (theta.chunks(P + 1))
+            .flat_map(|theta| theta[..P].to_vec())
+            .collect()
+    };
+    let product = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let times = |theta: &[f64], of: &[f64]| {
+        let (a, b) = (features(theta), features(of));
+        product(&a, &b) / product(&b, &b)
+    };
+    let factor = times(&free, &held);
+    let exact: Vec<f64> = features(&held).iter().map(|x| factor * x).collect();
+    for (stretched, exact) in features(&free).iter().zip(&exact) {
+        assert!((stretched - exact).abs() < 1e-6, "{free:?} {held:?}");
+    }
+    assert!((1.2..=2.0).contains(&factor), "{factor}");
+    assert!(times(&held, &all) < 0.8 && times(&free, &all) > times(&held, &all) + 0.1);
+    let mean = |theta: &[f64], class: usize| {
+        let theta = &theta[class * (P + 1)..][..P + 1];
+        let of_features = |j: usize| theta[j] * x.column(j).mean().unwrap();
+        (0..P).map(of_features).sum::<f64>() + theta[P]
+    };
+    for class in 0..3 {
+        assert!((mean(&free, class) - mean(&held, class)).abs() < 1e-4);
+    }
+}
+
 fn count(y: &[f64], class: usize) -> usize {
     y.iter().filter(|&&y| y == class as f64).count()
 }

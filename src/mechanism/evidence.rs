@@ -5,7 +5,7 @@ use std::f64::consts::SQRT_2;
 
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
-use super::odds_line::ScoreLaw;
+use super::odds_line::{ScoreLaw, curvature_along, deviation_of_difference};
 
 /// Standard deviations of noise that a change of gradients must exceed to be one.
 const SURE: f64 = 4.0;
@@ -21,7 +21,7 @@ pub(super) struct Evidence {
     pub moments: SymmetricEigen<f64, Dyn>,
     /// Of the mean loss, per unit of the sums of squares.
     pub scale: f64,
-    /// The mean of coefficients, and of the gradients there.
+    /// The mean of coefficients, score by score, and of the gradients there.
     pub theta: DVector<f64>,
     pub gradient: DVector<f64>,
     /// Variance of the noise on an entry of the mean gradient.
@@ -100,11 +100,13 @@ pub(super) fn with_eigenvalues(
 /// The sum of the squared scores of `theta`.
 fn squares(moments: &SymmetricEigen<f64, Dyn>, theta: &DVector<f64>) -> f64 {
     let parts = moments.eigenvectors.tr_mul(theta);
-    let values = moments.eigenvalues.iter();
-    values
-        .zip(&parts)
-        .map(|(value, x)| value.max(0.0) * x * x)
-        .sum()
+    products(moments, &parts, &parts)
+}
+
+/// The sum of the products of two scores whose coefficients have these parts along the eigenvectors.
+fn products(moments: &SymmetricEigen<f64, Dyn>, a: &DVector<f64>, b: &DVector<f64>) -> f64 {
+    let parts = moments.eigenvalues.iter().zip(a.iter().zip(b));
+    parts.map(|(value, (a, b))| value.max(0.0) * a * b).sum()
 }
 
 /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record, if
@@ -150,24 +152,34 @@ impl Evidence {
         squares(&self.moments, theta)
     }
 
-    /// How many times as large the scores of `theta` should be around their mean for the loss to be least, to first
-    /// order, where their law is known; `along` is the product of the noise on these coefficients and on the gradient
-    /// that is expected.
+    /// How many times as large scores should be around their means for the loss to be least, to first order: those of
+    /// the coefficients `theta`, a row a score, whose laws these are; `along` is the sum of the products of the noise on
+    /// these coefficients and on the gradients that is expected.
     ///
-    /// With x the coefficients of what is around the mean, the slope of the loss along x is x'g, but for the noise of g
-    /// along x, which x has followed: that is a negative product, and noise alone asks for no more of itself.
-    pub fn slope(
-        &self,
-        theta: &DVector<f64>,
-        law: ScoreLaw,
-        value: f64,
-        along: f64,
-    ) -> Option<f64> {
-        let mut around = theta.clone();
-        around[theta.len() - 1] -= law.mean / value;
-        let curvature = self.scale * self.squares(&around);
-        let slope = 1.0 - (around.dot(&self.gradient) - along) / curvature;
-        slope.is_finite().then_some(slope)
+    /// With x the coefficients of what is around a mean, the slope of the loss along x is x'g, g moved from where
+    /// gradients were taken to `theta` by H, but for the noise of g along x, which x has followed: that is a negative
+    /// product, and noise alone asks for no more of itself. Scores that reach far are surer of their classes than H counts
+    /// on, and the loss curves less along them: what they lack is divided by as much.
+    pub fn slope(&self, theta: &[f64], laws: &[ScoreLaw], value: f64, along: f64) -> Option<f64> {
+        let columns = theta.len() / laws.len();
+        let vectors = &self.moments.eigenvectors;
+        let (mut product, mut square) = (0.0, 0.0);
+        for (k, (theta, law)) in theta.chunks(columns).zip(laws).enumerate() {
+            let theta = DVector::from_column_slice(theta);
+            let mut around = theta.clone();
+            around[columns - 1] -= law.mean / value;
+            product += around.dot(&self.gradient.rows(k * columns, columns));
+            let moved = vectors.tr_mul(&(theta - self.theta.rows(k * columns, columns)));
+            let around = vectors.tr_mul(&around);
+            product += self.scale * products(&self.moments, &around, &moved);
+            square += products(&self.moments, &around, &around);
+        }
+        let asked = (along - product) / (self.scale * square);
+        let more = match asked > 0.0 {
+            true => asked / curvature_along(deviation_of_difference(laws)),
+            false => asked,
+        };
+        Some(1.0 + more).filter(|slope| slope.is_finite())
     }
 
     /// The minimiser that is expected, if before it was normal around `start` with these standard deviations.
@@ -302,9 +314,12 @@ mod tests {
             };
             let law = ScoreLaw {
                 mean: value * theta[2],
-                deviation: 1.0,
+                // Scores that are hardly apart are as curved as H counts on.
+                deviation: 1e-9,
             };
-            evidence.slope(theta, law, value, along).unwrap()
+            evidence
+                .slope(theta.as_slice(), &[law], value, along)
+                .unwrap()
         };
         let nothing = DVector::zeros(3);
         for constant in [-1.0, 0.0, 40.0] {
@@ -333,15 +348,60 @@ mod tests {
                 secant: None,
             })
             .slope(
-                &nothing,
-                ScoreLaw {
+                nothing.as_slice(),
+                &[ScoreLaw {
                     mean: 0.0,
                     deviation: 0.0
-                },
+                }],
                 value,
                 0.0
             )
             .is_none()
         );
+    }
+
+    /// Of several scores the slope is that of them together, each around its own mean; and what those that reach far
+    /// lack is more by as much as their loss curves less, where what they have too much is not.
+    #[test]
+    fn scores_are_stretched_together_and_further_where_they_are_sure() {
+        let value = 0.5;
+        let matrix = DMatrix::from_row_slice(2, 2, &[2.0, 0.0, 0.0, 0.25]);
+        let minimisers: [f64; 3] = [0.7, -0.2, -0.5];
+        let of_moved = |sizes: [f64; 3], deviation: f64, moved: f64| {
+            let law = |mean| ScoreLaw { mean, deviation };
+            let parts = minimisers.iter().zip(sizes).zip([4.0, -7.0, 0.3]);
+            let theta: Vec<f64> = (parts.clone())
+                .flat_map(|((at, size), mean)| [size * at, mean / value])
+                .collect();
+            let at: Vec<f64> = theta.iter().map(|theta| theta + moved).collect();
+            let gradient = (parts.clone())
+                .flat_map(|((at, size), _)| [2.0 * ((size - 1.0) * at + moved), 9.0]);
+            let laws: Vec<ScoreLaw> = parts.map(|(_, mean)| law(mean)).collect();
+            let evidence = Evidence {
+                moments: SymmetricEigen::new(4.0 * &matrix),
+                scale: 0.25,
+                theta: DVector::from_vec(at),
+                gradient: DVector::from_iterator(6, gradient),
+                variance: 0.0,
+                secant: None,
+            };
+            evidence.slope(&theta, &laws, value, 0.0).unwrap()
+        };
+        let of = |sizes, deviation| of_moved(sizes, deviation, 0.0);
+        assert!((of([0.5; 3], 0.0) - 2.0).abs() < 1e-12);
+        assert!((of([2.0; 3], 0.0) - 0.5).abs() < 1e-12);
+        // Wherever gradients were taken.
+        assert!((of_moved([0.5; 3], 0.0, -0.3) - 2.0).abs() < 1e-12);
+        // The sum of the products over that of the squares.
+        let sizes: [f64; 3] = [0.5, 1.5, 0.8];
+        let sum = |power: i32| -> f64 {
+            let parts = minimisers.iter().zip(sizes);
+            parts.map(|(at, size)| at * at * size.powi(power)).sum()
+        };
+        assert!((of(sizes, 0.0) - sum(1) / sum(2)).abs() < 1e-12);
+        // Three scores of deviation d differ by d sqrt(3).
+        let curvature = crate::mechanism::odds_line::curvature_along(2.0 * 3f64.sqrt());
+        assert!((of([0.5; 3], 2.0) - 1.0 - 1.0 / curvature).abs() < 1e-9);
+        assert!((of([2.0; 3], 2.0) - 0.5).abs() < 1e-12);
     }
 }

@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
-use super::class_shrinkage::{Propagation, shrink};
+use super::class_shrinkage::{Differences, Propagation};
 use super::damping::Damping;
 use super::divisor::Divisor;
 use super::evidence::{Evidence, law_of_scores, with_eigenvalues};
@@ -19,7 +19,7 @@ use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result, non_negative, positive};
 use crate::loss::Growth;
 use crate::numeric::eigen::symmetric_eigen;
-use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
+use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE, STEEPER};
 use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Schema, Session};
 use crate::question::Moments;
@@ -112,12 +112,12 @@ pub(super) struct Steps {
     pub deviation: Option<f64>,
     /// About the mean and the standard deviation of each score, where moments and an intercept tell both.
     pub scores: Option<Vec<ScoreLaw>>,
-    /// How many times as large scores should be around their mean, as far as gradients and not their noise ask for it;
-    /// of one score whose law is known, without a ridge or a norm.
+    /// How many times as large scores should be around their means, as far as gradients and not their noise ask for it;
+    /// of scores whose laws are known, without a ridge or a norm, before three or more classes follow it.
     pub slope: Option<f64>,
     /// About the share that records count by.
     pub mean_weight: f64,
-    /// Of one score, where there are moments.
+    /// Where there are moments; of several scores, what steps found before their differences were stretched.
     pub evidence: Option<Evidence>,
     pub trace: Option<Box<Trace>>,
 }
@@ -286,17 +286,15 @@ impl NewtonSteps {
             columns,
         };
         let descent = Descent::new(self, start, divisor, &beside)?;
-        let mut reached = self.descend(session, descent, trace.as_mut(), progress)?;
+        let reached = self.descend(session, descent, trace.as_mut(), progress)?;
         let intercept = start.drawn < columns;
-        if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
-            let steps = self.propagation(damping, ridge);
-            let theta = reached.mean.as_mut_slice();
-            shrink(theta, moments, &steps, self.scores, intercept);
-        }
         let mut steps = self.steps_of(reached, eigen, trace, (noise, mean_weight), intercept);
         // Those that a ridge or a norm holds should not be larger, whatever the loss asks for.
         if beside.ridge.is_none() && beside.sparsity.is_none() {
             steps.slope = self.slope(&steps, &damping);
+        }
+        if self.scores.0 > 1 {
+            steps.stretch(&self.propagation(damping, ridge), self.scores, intercept);
         }
         Ok(steps)
     }
@@ -367,7 +365,6 @@ impl NewtonSteps {
                 })
                 .collect()
         });
-        let moments = moments.filter(|_| self.scores.0 == 1);
         let evidence = moments.map(|moments| Evidence {
             moments,
             scale: self.scale,
@@ -378,11 +375,12 @@ impl NewtonSteps {
         });
         let mean = reached.mean;
         let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
+        let of_one = evidence.as_ref().filter(|_| self.scores.0 == 1);
         let theta = mean.as_slice().to_vec();
         Steps {
             noise,
             slope: None,
-            deviation: evidence.as_ref().map(deviation),
+            deviation: of_one.map(deviation),
             scores,
             mean_weight,
             evidence,
@@ -397,10 +395,10 @@ impl NewtonSteps {
     /// [`Steps::slope`] of what these steps released.
     fn slope(&self, released: &Steps, damping: &Damping) -> Option<f64> {
         let evidence = released.evidence.as_ref()?;
-        let law = *released.scores.as_ref()?.first()?;
-        let theta = DVector::from_column_slice(&released.theta);
-        let along = -damping.noise.powi(2) * self.followed(evidence, damping);
-        evidence.slope(&theta, law, self.intercept, along)
+        let laws = released.scores.as_ref()?;
+        let of_one = (damping.noise * self.scores.noise()).powi(2);
+        let along = -of_one * self.scores.0 as f64 * self.followed(evidence, damping);
+        evidence.slope(&released.theta, laws, self.intercept, along)
     }
 
     /// How much of noise on their mean gradient steps have followed: the sum over the eigenvectors.
@@ -547,6 +545,26 @@ impl NewtonSteps {
     /// The ridge that all steps together act as, beside that of features.
     fn acts_as(&self, damping: &Damping, curvature: f64) -> f64 {
         self.ridge + self.ridge / damping.n_iter + damping.ridge(curvature)
+    }
+}
+
+impl Steps {
+    /// Multiplies the differences between scores of three or more classes by what gradients ask for: up to [`STEEPER`]
+    /// times, and down to what is more than noise of them, which is all that they are multiplied by where nothing is
+    /// asked for.
+    fn stretch(&mut self, steps: &Propagation, scores: ClassScores, intercept: bool) {
+        let Some(evidence) = &self.evidence else {
+            return;
+        };
+        let differences = Differences::new(&evidence.moments, intercept);
+        let signal = differences.signal(&self.theta, steps, scores);
+        let factor = self
+            .slope
+            .map_or(signal, |slope| slope.clamp(signal, STEEPER));
+        differences.stretch(&mut self.theta, factor);
+        for law in self.scores.iter_mut().flatten() {
+            law.deviation *= factor;
+        }
     }
 }
 

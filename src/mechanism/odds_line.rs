@@ -104,6 +104,22 @@ pub(super) fn curvature_of(share: f64) -> f64 {
     (4.0 * share * (1.0 - share)).max(LEAST_CURVATURE)
 }
 
+/// The curvature of the logistic loss when normal scores around 0 of this deviation are multiplied by a little more, in
+/// units of what it would be if that of every record were the one at a score of 0.
+pub(super) fn curvature_along(deviation: f64) -> f64 {
+    let curved = normal_mean(|z| 4.0 * variance(deviation * z) * z * z);
+    (curved / normal_mean(|z| z * z)).max(LEAST_CURVATURE)
+}
+
+/// Of one score, or of the difference between two of K that differ alike.
+pub(super) fn deviation_of_difference(laws: &[ScoreLaw]) -> f64 {
+    let square: f64 = laws.iter().map(|law| law.deviation.powi(2)).sum();
+    match laws.len() {
+        1 => square.sqrt(),
+        k => (2.0 * square / (k as f64 - 1.0)).sqrt(),
+    }
+}
+
 fn log_odds(score: f64, clip: f64) -> f64 {
     let score = score.clamp(-SURE, SURE);
     let [first, second] = [-score, score].map(|z| probability(z).min(clip));
@@ -211,6 +227,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Second differences of the mean loss of scores that are stretched, over their mean square, at even odds.
+    #[test]
+    fn sure_scores_curve_less() {
+        assert!((curvature_along(0.0) - 1.0).abs() < 1e-4);
+        for deviation in [0.3f64, 1.0, 4.0] {
+            let loss =
+                |times: f64| normal_mean(|z| (2.0 * (0.5 * times * deviation * z).cosh()).ln());
+            let step = 1e-3;
+            let second = (loss(1.0 + step) - 2.0 * loss(1.0) + loss(1.0 - step)) / step.powi(2);
+            let expected = 4.0 * second / deviation.powi(2);
+            assert!((curvature_along(deviation) / expected - 1.0).abs() < 1e-4);
+        }
+        for deviation in [1e3, 1e9, 1e300, f64::INFINITY] {
+            let curvature = curvature_along(deviation);
+            assert!(curvature > 0.0 && curvature < 0.01);
+        }
+        let law = |deviation| law(0.0, deviation);
+        assert_eq!(deviation_of_difference(&[law(0.7)]), 0.7);
+        // Scores of two classes that are +-z/2.
+        assert!((deviation_of_difference(&[law(0.5), law(0.5)]) - 1.0).abs() < 1e-15);
     }
 
     #[test]

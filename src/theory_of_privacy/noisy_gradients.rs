@@ -112,27 +112,32 @@
 //! Where targets are linear in s the line is the same, w being a function of s alone.
 //!
 //! **Log odds.** Records tell of a line through log odds by p (1 - p), so it is about their mean score with these
-//! weights: of an outcome of one in a hundred all scores lie to one side of 0, beyond the reach r. Scores are taken
-//! for normal, with the mean and the deviation that moments tell. A fit whose derivatives are clamped at c has scores
-//! z with q = 1/(1 + e^-z) where p min(1 - q, c) = (1 - p) min(q, c), if it is saturated: the line starts at the
-//! least squares of these log odds, times what gradients ask of scores, such that the mean of p stays. With x the
-//! coefficients of scores around their mean, g the mean gradient of the fit, of noise N on every entry, and H the bound
-//! by moments, scores are best, to first order, 1 - (x'g - x'N)/x'Hx times as large. Steps that act as a ridge lambda/T
-//! have followed the noise, to -(H + lambda/T)^-1 N: the expected product x'N is minus the variance of N times the sum
-//! of 1/(h_i + lambda/T), and no more is known of it. It tells of steps that ended early as well as of noise in scores;
-//! a factor beyond two either way is not believed. Without moments, or where a norm or a ridge holds them, scores are
-//! drawn to a constant by the noise that they are expected to have. The reach r is the square root of a constant over
-//! the noise on the mean gradient of the line, from 1 to 4: noise on the slope grows with it, and what a clip does to
-//! the slope falls. As mean p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times
-//! the bound, and the ridge that draws them to the start is as many times larger.
+//! weights: of an outcome of one in a hundred all scores lie to one side of 0, beyond the reach r. Scores are taken for
+//! normal, with the mean and the deviation that moments tell. A fit whose derivatives are clamped at c has scores z
+//! with q = 1/(1 + e^-z) where p min(1 - q, c) = (1 - p) min(q, c), if it is saturated: the line starts at the least
+//! squares of these log odds, times what gradients ask of scores, such that the mean of p stays. With x the
+//! coefficients of scores around their mean, g the mean gradient of the fit, of noise N on every entry, moved by H to
+//! where steps end, and H the bound by moments, scores are best, to first order, 1 - (x'g - x'N)/x'Hx times as large.
+//! Steps that act as a ridge lambda/T have followed the noise, to -(H + lambda/T)^-1 N: the expected product x'N is
+//! minus the variance of N times the sum of 1/(h_i + lambda/T), and no more is known of it. It tells of steps that
+//! ended early as well as of noise in scores; a factor beyond two either way is not believed. Scores that are far from
+//! 0 curve less than H counts on: a factor above 1 is so much further above it as normal scores around 0 of their
+//! deviation curve less along themselves. Without moments, or where a norm or a ridge holds them, scores are drawn to a
+//! constant by the noise that they are expected to have. The reach r is the square root of a constant over the noise on
+//! the mean gradient of the line, from 1 to 4: noise on the slope grows with it, and what a clip does to the slope
+//! falls. As mean p_i (1 - p_i) <= p (1 - p), the Hessian that its steps are divided by is 4 p (1 - p) times the bound,
+//! and the ridge that draws them to the start is as many times larger.
 //!
-//! **Three or more classes.** K scores of a record, less their means and over a public reach, are its only features,
-//! and one number, the sum of the diagonal of their gradient, tells how the loss changes with a factor for all of them
-//! ([`softmax_model`](super::softmax_model)). Records with longer scores than half their root mean square s count less,
-//! so that the curvature along the factor is at most s^2/4, by 1/2 for that of a softmax loss: steps that are divided
-//! by it converge, and a ridge draws them to 1 as far as noise asks. A mean score m becomes m sqrt((1 + pi d^2
-//! b^2/8)/(1 + pi d^2/8)) with the factor b, d^2 the variance of the difference between two scores: of normal scores
-//! shares stay about as they were (MacKay 1992).
+//! **Three or more classes.** After the steps what features add to scores around their means is multiplied by what the
+//! same sum over the classes asks for, no further than to twice, and no less than by 1 - E/Q (James & Stein 1961),
+//! where Q is the sum of its squares and E what noise adds to it: without any signal the model of a constant is left. A
+//! norm or a ridge leaves 1 - E/Q alone. Then K scores of a record, less their means and over a public reach, are its
+//! only features, and one number, the sum of the diagonal of their gradient, tells how the loss changes with a factor
+//! for all of them ([`softmax_model`](super::softmax_model)). Records with longer scores than half their root mean
+//! square s count less, so that the curvature along the factor is at most s^2/4, by 1/2 for that of a softmax loss:
+//! steps that are divided by it converge, and a ridge draws them to 1 as far as noise asks. A mean score m becomes m
+//! sqrt((1 + pi d^2 b^2/8)/(1 + pi d^2/8)) with the factor b, d^2 the variance of the difference between two scores: of
+//! normal scores shares stay about as they were (MacKay 1992).
 //!
 //! # How large residuals are
 //!
