@@ -29,8 +29,8 @@ impl RoomModel {
     }
 
     /// d from margins and targets, record by record: entry i of every plane depends on record i and on the public
-    /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record. As many planes as
-    /// [`RoomModel::planes`] says.
+    /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record. Of all outputs, or
+    /// of all but the last where slopes add up to 0.
     pub fn slopes(&self, margins: &[Vec<i64>], unit: f64, targets: &[f64], out: &mut [Vec<i16>]) {
         if let (Some(loss), [margins], [out]) = (self.model().scalar(), margins, &mut *out) {
             out.par_chunks_mut(CHUNK)
