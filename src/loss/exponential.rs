@@ -37,6 +37,23 @@ pub(super) fn exp(x: f64) -> f64 {
     sum * power
 }
 
+/// The same with a relative error below 2^-26, for what is rounded to 14 bits next: half the work.
+///
+/// **Error.** The series ends 0.347^8/8! exp(max(r, 0)) early, less than 2^-27 of exp(r), and the rest is rounding: of
+/// r, below 2^-42 in all as |k ln 2| < 2^10, and below 2^-48 of what follows.
+#[inline(always)]
+pub(super) fn quick_exp(x: f64) -> f64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer
+    let shifted = x * std::f64::consts::LOG2_E + SHIFT;
+    let r = x - (shifted - SHIFT) * std::f64::consts::LN_2;
+    let r2 = r * r;
+    let four = |c: [f64; 4]| (c[0] + c[1] * r) + (c[2] + c[3] * r) * r2;
+    let first = four([1.0, 1.0, 0.5, 1.0 / 6.0]);
+    let second = four([1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5_040.0]);
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023).wrapping_shl(52));
+    (first + second * (r2 * r2)) * power
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +64,11 @@ mod tests {
         fn exponential_matches_the_standard_library(x in -700.0..700.0f64) {
             // The standard library's is within an ulp.
             prop_assert!((exp(x) / x.exp() - 1.0).abs() < 2f64.powi(-47) + 2f64.powi(-51));
+        }
+
+        #[test]
+        fn the_quick_exponential_errs_by_no_more_than_it_says(x in -700.0..700.0f64) {
+            prop_assert!((quick_exp(x) / x.exp() - 1.0).abs() < 2f64.powi(-26));
         }
     }
 }

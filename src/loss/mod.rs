@@ -23,7 +23,7 @@ pub use clipped_logistic::ClippedLogistic;
 pub use growth::Growth;
 pub use huber::Huber;
 pub use logistic::Logistic;
-pub use model::{Lifted, Model};
+pub use model::{BLOCK, Balanced, Block, Lifted, Model};
 pub use pinball::Pinball;
 pub use poisson::Poisson;
 pub(crate) use reviewed::AdmittedData;

@@ -23,6 +23,33 @@ pub trait Model: std::fmt::Debug + Send + Sync {
     fn scalar(&self) -> Option<&dyn Loss> {
         None
     }
+
+    /// The model as one whose slopes of a record add up to 0, where they do.
+    fn balanced(&self) -> Option<&dyn Balanced> {
+        None
+    }
+}
+
+/// Records whose slopes are made together.
+pub const BLOCK: usize = 128;
+
+/// An entry of each of so many records, from the beginning of a cache line on.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Block(pub [f64; BLOCK]);
+
+impl Block {
+    /// Zeros.
+    pub const ZEROS: Self = Self([0.0; BLOCK]);
+}
+
+/// A [`Model`] of K classes whose slopes see differences of scores alone, and of which those of a record add up to 0,
+/// where that of its own class is the only negative one: the slopes of the others say all.
+pub trait Balanced: Model {
+    /// Makes weights of scores, a block a class, and gives what they are multiplied by to be the slopes of classes
+    /// other than the record's own, y, with a relative error below 2^-24; of that itself anything may stay. Each
+    /// depends on its record alone, with the same operations wherever it lies.
+    fn others(&self, z: &mut [Block], y: &[f64; BLOCK]) -> Block;
 }
 
 /// A scalar loss as a [`Model`] of one output.

@@ -1,5 +1,5 @@
-use super::exponential::exp;
-use super::{Catalogued, Growth, Model};
+use super::exponential::{exp, quick_exp};
+use super::{BLOCK, Balanced, Block, Catalogued, Growth, Model};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::for_wide_vectors;
 
@@ -30,9 +30,6 @@ pub struct Softmax {
     classes: usize,
     clamp: f64,
 }
-
-/// Records that are worked on together.
-const BLOCK: usize = 128;
 
 impl Softmax {
     /// Of so many classes, without a clamp.
@@ -83,53 +80,65 @@ impl Softmax {
         2f64.sqrt() * self.clamp
     }
 
-    /// The slopes of at most [`BLOCK`] records that begin at record `start` of planes of `m` entries.
+    /// What scores become slopes of other classes by: in their place exp(z - the largest), of every class, and what
+    /// that is multiplied by. In the order of the classes, for every record: its slopes depend on nothing else.
+    ///
+    /// Without a clamp the length is not looked at: it is at most sqrt(2), and beyond that by rounding alone.
     #[inline(always)]
-    fn block(&self, z: &[f64], y: &[f64], out: &mut [f64], (start, m): (usize, usize)) {
-        let len = y.len();
+    fn weights(&self, z: &mut [Block], y: &[f64; BLOCK], exp: impl Fn(f64) -> f64) -> Block {
+        let (mut largest, mut sum) = (z[0], Block::ZEROS);
+        for Block(z) in &z[1..] {
+            for (largest, &z) in largest.0.iter_mut().zip(z) {
+                *largest = larger(z, *largest);
+            }
+        }
+        for Block(z) in z.iter_mut() {
+            let sums = sum.0.iter_mut().zip(&largest.0);
+            for (z, (sum, largest)) in z.iter_mut().zip(sums) {
+                *z = exp(larger(*z - largest, -700.0));
+                *sum += *z;
+            }
+        }
+        if self.clamp == 1.0 {
+            for sum in &mut sum.0 {
+                *sum = 1.0 / *sum;
+            }
+            return sum;
+        }
+        let (mut others, mut squares) = (Block::ZEROS, Block::ZEROS);
+        for (class, Block(z)) in z.iter().enumerate() {
+            for i in 0..BLOCK {
+                let other = if y[i] == class as f64 { 0.0 } else { z[i] };
+                others.0[i] += other;
+                squares.0[i] += other * other;
+            }
+        }
         let longest = self.longest();
-        let plane = |k: usize| k * m + start..k * m + start + len;
-        // Slices of one length, so that loops over them need no checks and use wide instructions.
-        let mut storage = [[0f64; BLOCK]; 4];
-        let [largest, sum, others, squares] = storage.each_mut().map(|entries| &mut entries[..len]);
-        largest.copy_from_slice(&z[plane(0)]);
-        for k in 1..self.classes {
-            let z = &z[plane(k)];
-            for i in 0..len {
-                largest[i] = largest[i].max(z[i]);
-            }
-        }
-        // In the order of the classes, for every record: its slopes depend on nothing else.
-        for k in 0..self.classes {
-            let class = k as f64;
-            let (z, weights) = (&z[plane(k)], &mut out[plane(k)]);
-            for i in 0..len {
-                let weight = exp((z[i] - largest[i]).max(-700.0));
-                weights[i] = weight;
-                sum[i] += weight;
-                let other = if y[i] == class { 0.0 } else { weight };
-                others[i] += other;
-                squares[i] += other * other;
-            }
-        }
-        for i in 0..len {
+        for i in 0..BLOCK {
             // sum |s| and |s| without the clamp.
-            let length = (others[i] * others[i] + squares[i]).sqrt();
-            let factor = if length > longest * sum[i] {
-                longest / length
-            } else {
-                1.0 / sum[i]
-            };
-            (sum[i], others[i]) = (factor, -(factor * others[i]));
+            let length = (others.0[i] * others.0[i] + squares.0[i]).sqrt();
+            let is_longer = length > longest * sum.0[i];
+            let part = if is_longer { longest } else { 1.0 };
+            sum.0[i] = part / if is_longer { length } else { sum.0[i] };
         }
-        for k in 0..self.classes {
-            let class = k as f64;
-            let slopes = &mut out[plane(k)];
-            for i in 0..len {
-                let other = slopes[i] * sum[i];
-                slopes[i] = if y[i] == class { others[i] } else { other };
-            }
-        }
+        sum
+    }
+}
+
+/// The larger number, in one instruction.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+impl Balanced for Softmax {
+    fn others(&self, z: &mut [Block], y: &[f64; BLOCK]) -> Block {
+        let mut factors = Block::ZEROS;
+        for_wide_vectors(
+            #[inline(always)]
+            || factors = self.weights(z, y, quick_exp),
+        );
+        factors
     }
 }
 
@@ -153,16 +162,40 @@ impl Model for Softmax {
     }
 
     fn slopes(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
-        let m = y.len();
-        for_wide_vectors(
-            #[inline(always)]
-            || {
-                for start in (0..m).step_by(BLOCK) {
-                    let end = m.min(start + BLOCK);
-                    self.block(z, &y[start..end], out, (start, m));
-                }
-            },
-        );
+        let (m, mut scores) = (y.len(), vec![Block::ZEROS; self.classes]);
+        for start in (0..m).step_by(BLOCK) {
+            let len = BLOCK.min(m - start);
+            let plane = |k: usize| k * m + start..k * m + start + len;
+            let mut classes = [0.0; BLOCK];
+            classes[..len].copy_from_slice(&y[start..][..len]);
+            for (k, Block(scores)) in scores.iter_mut().enumerate() {
+                scores[..len].copy_from_slice(&z[plane(k)]);
+            }
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    let factors = self.weights(&mut scores, &classes, exp);
+                    let mut own = Block::ZEROS;
+                    for (k, Block(weights)) in scores.iter().enumerate() {
+                        for i in 0..BLOCK {
+                            let is_own = classes[i] == k as f64;
+                            own.0[i] += if is_own { 0.0 } else { weights[i] };
+                        }
+                    }
+                    for (k, Block(weights)) in scores.iter().enumerate() {
+                        for (i, out) in out[plane(k)].iter_mut().enumerate() {
+                            let is_own = classes[i] == k as f64;
+                            let size = factors.0[i] * if is_own { own.0[i] } else { weights[i] };
+                            *out = if is_own { -size } else { size };
+                        }
+                    }
+                },
+            );
+        }
+    }
+
+    fn balanced(&self) -> Option<&dyn Balanced> {
+        Some(self)
     }
 }
 

@@ -3,9 +3,12 @@
 use rayon::prelude::*;
 
 use super::answer::held_out_losses;
+use super::balanced_slopes::weigh_others;
 use super::bounded_data::BoundedData;
 use super::fine_gradient;
 use super::one_read::PieceOfSlopes;
+use super::planes::by_records;
+use super::record_weights::part;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
 use super::thresholds::{FloatThresholds, all_counts_at};
@@ -26,6 +29,18 @@ pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
     truncate(f64::from(slope) * weight)
 }
 
+/// The slopes of some records of one output, by the lengths of their rows.
+fn shorten_slopes(slopes: &mut [i16], weights: &[f64]) {
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (slope, weight) in slopes.iter_mut().zip(weights) {
+                *slope = shortened(*slope, *weight);
+            }
+        },
+    );
+}
+
 impl Block<'_> {
     /// Margins that later passes go on from, as these moves make them.
     pub(super) fn restore(&self, moves: &[Move<'_>], outputs: usize, states: &mut States) {
@@ -40,21 +55,31 @@ impl Block<'_> {
         weights.as_deref()
     }
 
-    /// Slopes of the records from `start` on, by how often each record counts.
-    fn weigh(&self, start: usize, slopes: &mut [i16], weights: Option<&[f64]>) {
+    /// Slopes of the records from `start` on, plane by plane, by how often each record counts.
+    fn weigh<S: AsRef<[i16]> + AsMut<[i16]>>(
+        &self,
+        model: &RoomModel,
+        start: usize,
+        planes: &mut [S],
+        weights: Option<&[f64]>,
+    ) {
+        let balanced = model.model().balanced().is_some();
         if let Some(weights) = weights {
-            let weights = &weights[start..][..slopes.len()];
-            for_wide_vectors(
-                #[inline(always)]
-                || {
-                    for (slope, weight) in slopes.iter_mut().zip(weights) {
-                        *slope = shortened(*slope, *weight);
-                    }
-                },
-            );
+            if balanced {
+                weigh_others(planes, |slope, i| shortened(slope, weights[start + i]));
+            } else {
+                let planes = planes.iter_mut().map(AsMut::as_mut);
+                planes.for_each(|slopes| shorten_slopes(slopes, &weights[start..]));
+            }
         }
         if let Some(weights) = &self.0.weights {
-            weights.weigh_slopes(start, slopes);
+            if balanced {
+                let shares = &weights.shares()[start..];
+                weigh_others(planes, |slope, i| part(i64::from(slope), shares[i]) as i16);
+            } else {
+                let planes = planes.iter_mut().map(AsMut::as_mut);
+                planes.for_each(|slopes| weights.weigh_slopes(start, slopes));
+            }
         }
     }
 
@@ -75,18 +100,16 @@ impl Block<'_> {
         let margins = if fresh { new_margins } else { margins };
         let (n, outputs) = (self.0.n_records(), model.outputs());
         margins.resize_with(outputs, || vec![0; n]);
-        slopes.resize_with(outputs, || vec![0; n]);
+        slopes.resize_with(model.planes(), || vec![0; n]);
         self.0.move_planes(margins, moves, fresh);
         model.slopes(margins, unit, &self.0.targets, slopes);
         let weights = self.shorten(weights);
         let columns = self.0.n_columns();
         let mut sums = vec![0; columns * slopes.len()];
-        for slopes in slopes.iter_mut() {
-            (slopes.par_chunks_mut(CHUNK).enumerate())
-                .for_each(|(k, slopes)| self.weigh(k * CHUNK, slopes, weights));
-        }
+        (by_records(slopes, CHUNK).par_iter_mut().enumerate())
+            .for_each(|(k, planes)| self.weigh(model, k * CHUNK, planes, weights));
         self.0.gradients(slopes, &mut sums);
-        Sum(sums)
+        Sum(model.of_all_outputs(sums, columns))
     }
 
     /// The gradients of other records, in one read.
@@ -119,23 +142,21 @@ impl Block<'_> {
             let slopes_of = |start: usize, margins: &[i64], slopes: &mut [i16]| {
                 let targets = targets_of(start, margins.len());
                 model.scalar_slopes(loss, (margins, unit), targets, slopes);
-                self.weigh(start, slopes, weights);
+                self.weigh(model, start, &mut [slopes], weights);
             };
             let kept = kept.as_mut().map(|kept| &mut kept[0][..]);
             if let Some(sums) = self.0.gradient_in_one_read(step, kept, slopes_of) {
                 return Some(Sum(sums));
             }
         }
-        let outputs = model.outputs();
+        let planes = (model.outputs(), model.planes());
         let slopes_of = |start: usize, margins: &[&mut [i64]], slopes: &mut PieceOfSlopes| {
             let targets = targets_of(start, margins[0].len());
             model.piece_of_slopes(margins, unit, targets, slopes);
-            for plane in &mut slopes.planes {
-                self.weigh(start, plane, weights);
-            }
+            self.weigh(model, start, &mut slopes.planes, weights);
         };
-        let sums = (self.0).gradients_in_one_read(outputs, moves, kept, slopes_of);
-        sums.map(Sum)
+        let sums = (self.0).gradients_in_one_read(planes, moves, kept, slopes_of)?;
+        Some(Sum(model.of_all_outputs(sums, self.0.n_columns())))
     }
 
     /// The sums of these records alone, at least one.

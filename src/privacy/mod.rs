@@ -15,8 +15,9 @@
 //!    and as a worker answers.
 //! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken
 //!    anew, where slopes may lag behind; `lagging_gradient`, `changing_sums`, `rare_columns`: what that changes.
-//!    `slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`, `fine_gradient`,
-//!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
+//!    `slopes`, `balanced_slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`,
+//!    `fine_gradient`, `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with
+//!    proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`,
 //!    [`release`](release()): a program is sealed only if its questions cost no more than its claim, and only a sealed
 //!    program is run. `checkpoint`, `journal`: answers that were given are kept, and a release that was stopped goes on
@@ -54,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod balanced_slopes;
 mod block;
 mod blocks;
 mod bounded_data;

@@ -6,6 +6,8 @@ use std::ops::Range;
 use super::bounded_data::{BoundedData, total};
 use super::planes::{Step, by_records};
 use super::records::Move;
+use super::slopes::Scratch;
+use crate::loss::BLOCK;
 use crate::numeric::kernel::InnerProducts;
 use crate::numeric::pieces::fold_pieces;
 
@@ -13,14 +15,14 @@ use crate::numeric::pieces::fold_pieces;
 const FEW: usize = 4;
 
 /// Records of a piece, at most, where there are several outputs: what is made of them stays in a near cache.
-const SEVERAL: usize = 256;
+const SEVERAL: usize = 1024;
 
 /// Slopes of a piece of the records, output by output: they stay in the nearest cache.
 pub(super) struct PieceOfSlopes {
     /// Of all records of the piece.
     pub planes: Vec<Vec<i16>>,
-    /// Room for floats.
-    pub scratch: Vec<f64>,
+    /// Room for what they are made of.
+    pub scratch: Scratch,
 }
 
 impl BoundedData {
@@ -68,16 +70,16 @@ impl BoundedData {
         Some(sums)
     }
 
-    /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make: of
-    /// those that are `kept` and go on, or else of new ones that start at 0 and are left to nobody. `slopes_of(start,
-    /// margins, slopes)` sets the slopes of the records from `start` on, each by its own margins alone. None for sparse
-    /// records.
+    /// [`BoundedData::gradient`] of each of some planes of slopes, one after the other, at margins of all outputs that
+    /// these moves make: of those that are `kept` and go on, or else of new ones that start at 0 and are left to
+    /// nobody. `slopes_of(start, margins, slopes)` sets the slopes of the records from `start` on, each by its own
+    /// margins alone. None for sparse records.
     ///
     /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of pieces
     /// add up to the same integers whatever the pieces are.
     pub(in crate::privacy) fn gradients_in_one_read(
         &self,
-        outputs: usize,
+        (outputs, planes): (usize, usize),
         moves: &[Move<'_>],
         kept: Option<&mut [Vec<i64>]>,
         slopes_of: impl Fn(usize, &[&mut [i64]], &mut PieceOfSlopes) + Sync,
@@ -96,17 +98,20 @@ impl BoundedData {
         };
         let piece = match few || outputs == 1 {
             true => chunk,
-            false => chunk.min(SEVERAL),
+            // As long as each other, and whole blocks of slopes but the last.
+            false => chunk
+                .div_ceil(chunk.div_ceil(SEVERAL))
+                .next_multiple_of(BLOCK),
         };
         let n = self.n_records();
         let mut kept = kept.map_or_else(Vec::new, |kept| by_records(kept, chunk));
         kept.resize_with(n.div_ceil(chunk), Vec::new);
-        let none = || (groups.no_sums(outputs), vec![0; outputs]);
+        let none = || (groups.no_sums(planes), vec![0; planes]);
         let start = || {
             let margins = vec![Vec::new(); outputs];
             let slopes = PieceOfSlopes {
-                planes: vec![Vec::new(); outputs],
-                scratch: Vec::new(),
+                planes: vec![Vec::new(); planes],
+                scratch: Scratch::default(),
             };
             (none(), margins, slopes)
         };
@@ -154,9 +159,9 @@ impl BoundedData {
                 (sums.plus(more), own_sums)
             },
         );
-        let mut sums = vec![0i64; self.n_columns() * outputs];
-        let outputs = sums.chunks_mut(self.n_columns()).zip(intercepts);
-        for (k, (sums, intercept)) in outputs.enumerate() {
+        let mut sums = vec![0i64; self.n_columns() * planes];
+        let planes = sums.chunks_mut(self.n_columns()).zip(intercepts);
+        for (k, (sums, intercept)) in planes.enumerate() {
             let (features, last) = sums.split_at_mut(self.schema.n_features());
             groups.inner_products(k, &by_group, features);
             last.fill(intercept);
@@ -247,7 +252,7 @@ mod tests {
                     let read = pool.unwrap().install(|| {
                         let kept = (!fresh).then_some(&mut margins[..]);
                         data.gradients_in_one_read(
-                            outputs,
+                            (outputs, outputs),
                             &moves,
                             kept,
                             |start, margins, slopes| {
@@ -286,7 +291,7 @@ mod tests {
                 }
             }
             let moves = [step(0, &directions[0], 3)];
-            let read = sparse.gradients_in_one_read(1, &moves, None, |_, _, _| {});
+            let read = sparse.gradients_in_one_read((1, 1), &moves, None, |_, _, _| {});
             assert_eq!(read, None);
             let read = sparse.gradient_in_one_read(&moves[0], None, |_, _, _| {});
             assert_eq!(read, None);

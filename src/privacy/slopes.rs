@@ -1,10 +1,11 @@
-//! Slopes of records as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)).
+//! Slopes of records as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)); those that add up to 0 are
+//! [`super::balanced_slopes`].
 
 use rayon::prelude::*;
 
 use super::one_read::PieceOfSlopes;
 use super::planes::by_records;
-use crate::loss::Loss;
+use crate::loss::{Block, Loss};
 use crate::numeric::kernel::{for_wide_vectors, round_clamped, truncate};
 use crate::question::{RoomModel, SlopeBound};
 
@@ -14,6 +15,13 @@ const CHUNK: usize = 1024;
 /// Records whose slopes are shortened at once.
 const PIECE: usize = 32;
 
+/// Room for slopes of several outputs before they are integers.
+#[derive(Default)]
+pub(super) struct Scratch {
+    floats: Vec<f64>,
+    blocks: Vec<Block>,
+}
+
 impl RoomModel {
     /// Slopes before any clamp, plane by plane.
     pub fn unclamped(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
@@ -21,7 +29,8 @@ impl RoomModel {
     }
 
     /// d from margins and targets, record by record: entry i of every plane depends on record i and on the public
-    /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record.
+    /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record. Of all outputs, or
+    /// of all but the last where slopes add up to 0.
     pub fn slopes(&self, margins: &[Vec<i64>], unit: f64, targets: &[f64], out: &mut [Vec<i16>]) {
         if let (Some(loss), [margins], [out]) = (self.model().scalar(), margins, &mut *out) {
             out.par_chunks_mut(CHUNK)
@@ -61,7 +70,7 @@ impl RoomModel {
     ) {
         (by_records(out, CHUNK).par_iter_mut().enumerate())
             .zip(targets.par_chunks(CHUNK))
-            .for_each_init(Vec::new, |scratch, ((chunk, out), targets)| {
+            .for_each_init(Scratch::default, |scratch, ((chunk, out), targets)| {
                 let here = chunk * CHUNK..chunk * CHUNK + targets.len();
                 let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
                 self.several_slopes(&margins, unit, targets, out, scratch);
@@ -92,12 +101,16 @@ impl RoomModel {
         unit: f64,
         targets: &[f64],
         out: &mut [S],
-        scratch: &mut Vec<f64>,
+        scratch: &mut Scratch,
     ) {
+        if let Some(model) = self.model().balanced() {
+            return self.balanced_slopes(model, (margins, unit), targets, out, &mut scratch.blocks);
+        }
         let SlopeBound { linf, .. } = self.lattice().bound();
         let m = targets.len();
-        scratch.resize(2 * margins.len() * m, 0.0);
-        let (z, slopes) = scratch.split_at_mut(margins.len() * m);
+        let floats = &mut scratch.floats;
+        floats.resize(2 * margins.len() * m, 0.0);
+        let (z, slopes) = floats.split_at_mut(margins.len() * m);
         for (z, margins) in z.chunks_mut(m).zip(margins) {
             scores(margins.as_ref(), unit, z);
         }
@@ -152,7 +165,7 @@ impl RoomModel {
 }
 
 /// z_i = margins_i * unit.
-fn scores(margins: &[i64], unit: f64, z: &mut [f64]) {
+pub(super) fn scores(margins: &[i64], unit: f64, z: &mut [f64]) {
     for_wide_vectors(
         #[inline(always)]
         || {

@@ -21,10 +21,7 @@ use super::model::RoomModel;
 ///    weight and its float are under 2^-1000.
 /// 3. *Their sum*, of K positive terms the largest of which is 1, errs by a relative (K - 1) 2^-53 (1 + 2^-40) beside,
 ///    and the sum without the own class, of the same terms, as much. Its reciprocal, and products with it, err by
-///    2^-53 each. The length of the slopes that a clamp looks at is at most sqrt(2) times the sum of the weights of the
-///    others, itself at most the float sum of all as rounding is monotone: computed with a relative (2 K + 8) 2^-53, it
-///    is beyond sqrt(2) times the sum by rounding alone, and then takes the place of it, off by a relative (2 K + 12)
-///    2^-53.
+///    2^-53 each. No clamp looks at their length: with one there is no fine gradient.
 /// 4. So the slope of another class, P_k, and of the own, -(1 - P_y) = -(sum of the others), err by a relative
 ///    2^-42 + (4 K + 20) 2^-53 (1 + 2^-30), which is at most 2^-41 + K 2^-50: in Euclidean norm by at most that times
 ///    |s| <= sqrt(2), and by 2^-990 where weights vanish.

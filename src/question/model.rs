@@ -152,6 +152,19 @@ impl RoomModel {
         self.model.outputs()
     }
 
+    /// Coefficients of the differences between the scores and the last one, which is 0 then, where slopes see nothing
+    /// else of scores: one plane of margins less. None where that would have more entries that are not 0 than `theta`,
+    /// or would not be finite.
+    pub(crate) fn differences(&self, theta: &[f64], columns: usize) -> Option<Vec<f64>> {
+        self.model.balanced()?;
+        let last = theta.chunks(columns).next_back()?;
+        let own = theta.iter().zip(last.iter().cycle());
+        let differences: Vec<f64> = own.map(|(own, last)| own - last).collect();
+        let entries = |theta: &[f64]| theta.iter().filter(|&&entry| entry != 0.0).count();
+        let fewer = entries(&differences) <= entries(theta);
+        (fewer && differences.iter().all(|entry| entry.is_finite())).then_some(differences)
+    }
+
     /// L in three norms.
     pub fn bound(&self) -> SlopeBound<f64> {
         self.bound
@@ -275,5 +288,35 @@ mod tests {
         let clamped = RoomModel::new(&Squared.into(), Some(2.0)).unwrap();
         assert_eq!(clamped.bound().linf, 2.0);
         assert!(RoomModel::new(&crate::loss::Logistic.into(), Some(1.0)).is_err());
+    }
+
+    /// Slopes see differences of scores alone: with the last score taken from all of them they are the same; where that
+    /// would be more entries, or infinite ones, coefficients stay as they are, as they do of one score.
+    #[test]
+    fn differences_have_the_slopes_of_scores() {
+        let target = Target::Multiclass { classes: 3 };
+        let softmax = RoomModel::for_target(&crate::loss::Logistic.into(), None, target).unwrap();
+        let theta = [1.0, 2.0, 0.0, -3.0, 4.0, 0.5];
+        let differences = softmax.differences(&theta, 2).unwrap();
+        assert_eq!(differences, [-3.0, 1.5, -4.0, -3.5, 0.0, 0.0]);
+        let slopes = |theta: &[f64]| {
+            let z: Vec<f64> = theta.chunks(2).map(|row| row[0] - 0.3 * row[1]).collect();
+            let mut slopes = [0.0; 3];
+            softmax.model().slopes(&z, &[1.0], &mut slopes);
+            slopes
+        };
+        for (one, other) in slopes(&theta).iter().zip(slopes(&differences)) {
+            assert!((one - other).abs() < 1e-14, "{one} {other}");
+        }
+        assert_eq!(
+            softmax.differences(&[0.0, 0.0, 0.0, 0.0, 1.0, 1.0], 2),
+            None
+        );
+        assert_eq!(
+            softmax.differences(&[1e308, 0.0, 0.0, 0.0, -1e308, 0.0], 2),
+            None
+        );
+        let one = RoomModel::new(&crate::loss::Logistic.into(), None).unwrap();
+        assert_eq!(one.differences(&theta, 6), None);
     }
 }

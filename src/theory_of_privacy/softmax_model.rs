@@ -33,9 +33,13 @@
 //! records stay below: clamping |s|_2 at sqrt(1 - 1/K) leaves sqrt((1 - 1/K)/2) of the noise. A record that is
 //! shortened keeps the sum 0 and the signs of its slopes, so the other two norms fall in proportion.
 //!
-//! **Noise in common is free to take away.** Slopes of a record add up to 0 over the classes, and so do sums of them
-//! but for rounding: subtracting from every column of a released gradient its mean over the classes is post-processing,
+//! **Noise in common is free to take away.** Slopes of a record add up to 0 over the classes, also as integers, and so
+//! do sums of them: subtracting from every column of a released gradient its mean over the classes is post-processing,
 //! loses nothing, and takes 1/K of the noise.
+//!
+//! **The last class is minus the others.** The integer slope of a record's own class is minus the sum of the others,
+//! which are rounded and held to all three bounds together with it (`privacy/balanced_slopes.rs` has the proof). So K -
+//! 1 planes of slopes are summed, and of scores differences to the last one, of as many planes of margins.
 //!
 //! **One release of second moments serves all classes.** The second derivative diag(P) - PP' is at most (I - 11'/K)/2,
 //! so all Hessians are at most (I - 11'/K)/2 (x) X'X/n: on gradients that add up to 0, the inverse of X'X/2n is applied
@@ -56,5 +60,5 @@
 //! moves by no more than the gradient, and its noise is on one number. Added up afterwards K entries would have K times
 //! that variance. As |d|_1 <= 2 and |x_k| <= 1, sums over 2^31 records fit 64 bits.
 //!
-//! Held by: `loss/softmax.rs` and `privacy/slopes.rs` (bounds, as properties), `privacy/tests/classes.rs` (neighbours,
-//! enumerated), `mechanism/class_tests.rs` (two classes have the scalar model's law).
+//! Held by: `loss/softmax.rs` and `privacy/balanced_slopes.rs` (bounds, as properties), `privacy/tests/classes.rs`
+//! (neighbours, enumerated), `mechanism/class_tests.rs` (two classes have the scalar model's law).

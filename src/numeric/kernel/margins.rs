@@ -83,9 +83,9 @@ fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, terms: &[(usiz
 pub(super) mod x86 {
     use std::arch::x86_64::*;
 
-    use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, load};
+    use crate::numeric::kernel::lanes::{Lanes, LanesOfParts, add_products_by_pair, load};
     use crate::numeric::kernel::memory::x86::Ahead;
-    use crate::numeric::kernel::weights::{Batch, LOW_BITS};
+    use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// Margins of every plane += the sum of weight * column, strip by strip; the last may end before its strip does.
@@ -99,8 +99,8 @@ pub(super) mod x86 {
         let ahead = Ahead::with_pauses();
         for (k, strip) in strips.iter().enumerate() {
             for batch in batches {
-                let add = |plane: usize, eight: usize, sums: __m512i| {
-                    add_to_eight(&mut margins[plane][k * LINE..], eight, sums);
+                let add = |plane: usize, sums: [__m512i; 4]| {
+                    add_to_line(&mut margins[plane][k * LINE..], sums);
                 };
                 match (batch.planes.len(), batch.low) {
                     (1, _) => add_sums_of_one::<ONE>(strip, batch, ahead, add),
@@ -122,7 +122,11 @@ pub(super) mod x86 {
     ) {
         let eights = margins.as_chunks_mut().0;
         for batch in batches {
-            let add = |_: usize, eight: usize, sums: __m512i| add_to(&mut eights[eight], sums);
+            let add = |_: usize, sums: [__m512i; 4]| {
+                for (margins, sums) in eights.iter_mut().zip(sums) {
+                    add_to(margins, sums);
+                }
+            };
             add_sums_of_one::<ONE>(strip, batch, ahead, add);
         }
     }
@@ -134,11 +138,29 @@ pub(super) mod x86 {
         strip: &[Line],
         batch: &Batch,
         ahead: Ahead,
-        add: impl FnMut(usize, usize, __m512i),
+        add: impl FnMut(usize, [__m512i; 4]),
     ) {
         match batch.low {
             false => add_sums::<ONE, 1, 1>(strip, batch, ahead, add),
             true => add_sums::<ONE, 1, 2>(strip, batch, ahead, add),
+        }
+    }
+
+    /// The first line of these margins, or as many as there are of it, += sums.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add_to_line(margins: &mut [i64], sums: [__m512i; 4]) {
+        match margins.first_chunk_mut::<LINE>() {
+            Some(line) => {
+                for (margins, sums) in line.as_chunks_mut().0.iter_mut().zip(sums) {
+                    add_to(margins, sums);
+                }
+            }
+            None => {
+                for (k, sums) in sums.into_iter().enumerate() {
+                    add_to_eight(margins, k, sums);
+                }
+            }
         }
     }
 
@@ -179,7 +201,7 @@ pub(super) mod x86 {
         strip: &[Line],
         batch: &Batch,
         ahead: Ahead,
-        mut add: impl FnMut(usize, usize, __m512i),
+        mut add: impl FnMut(usize, [__m512i; 4]),
     ) {
         let groups = batch.columns.len();
         let (weights, _) = batch.weights.as_chunks::<PARTS>();
@@ -187,7 +209,7 @@ pub(super) mod x86 {
         let (weights, _) = weights.as_chunks::<4>();
         assert!(batch.planes.len() == P && weights.len() == groups);
         // Of the first and of the second four of every eight records.
-        let mut lanes = [[[Lanes::zero(); 2]; PARTS]; P];
+        let mut lanes = [[LanesOfParts::<PARTS>::zero(); 2]; P];
         for (columns, weights) in batch.columns.iter().zip(weights) {
             let mut sums = [[[Lanes::start(); 2]; PARTS]; P];
             for (pair, weights) in weights.iter().enumerate() {
@@ -201,37 +223,27 @@ pub(super) mod x86 {
                     .iter_mut()
                     .zip(weights.as_flattened())
                 {
-                    let weight = _mm512_set1_epi32(*weights);
                     for (sum, half) in sums.iter_mut().zip(halves) {
-                        *sum = add_products_of_pairs::<ONE>(*sum, half, weight);
+                        *sum = add_products_by_pair::<ONE>(*sum, half, weights);
                     }
                 }
             }
-            for (sums, lanes) in sums
-                .as_flattened_mut()
-                .iter_mut()
-                .zip(lanes.as_flattened_mut())
-            {
-                for (sum, lanes) in sums.iter().zip(lanes) {
-                    lanes.add(*sum);
+            for (sums, lanes) in sums.iter().zip(&mut lanes) {
+                for (half, lanes) in lanes.iter_mut().enumerate() {
+                    lanes.add(std::array::from_fn(|part| sums[part][half]));
                 }
             }
         }
         for (lanes, plane) in lanes.iter().zip(&batch.planes) {
-            let shift = _mm_cvtsi32_si128(plane.shift as i32);
-            let mut halves = [[_mm512_setzero_si512(); 2]; 2];
-            for (half, sums) in halves.iter_mut().enumerate() {
-                let [mut even, mut odd] = lanes[0][half].even_and_odd(groups);
-                if let Some(low) = lanes.get(1) {
-                    let [low_even, low_odd] = low[half].even_and_odd(groups);
-                    even = _mm512_add_epi64(_mm512_slli_epi64::<LOW_BITS>(even), low_even);
-                    odd = _mm512_add_epi64(_mm512_slli_epi64::<LOW_BITS>(odd), low_odd);
+            let halves = [lanes[0].even_and_odd(groups), lanes[1].even_and_odd(groups)];
+            let mut sums = in_order(halves);
+            if plane.shift > 0 {
+                let shift = _mm_cvtsi32_si128(plane.shift as i32);
+                for sums in &mut sums {
+                    *sums = _mm512_sll_epi64(*sums, shift);
                 }
-                *sums = [even, odd];
             }
-            for (eight, sums) in in_order(halves).into_iter().enumerate() {
-                add(plane.plane, eight, _mm512_sll_epi64(sums, shift));
-            }
+            add(plane.plane, sums);
         }
     }
 

@@ -43,7 +43,11 @@ impl Gradient {
         records: &dyn Records,
         (states, watch): (&mut States, Watch<'_>),
     ) -> Result<Vec<i64>> {
-        let (directions, unit) = lattice_directions(theta, records.n_columns());
+        let columns = records.n_columns();
+        let (directions, unit) = match self.model.differences(theta, columns) {
+            Some(differences) => lattice_directions(&differences, columns),
+            None => lattice_directions(theta, columns),
+        };
         let moves: Vec<Move<'_>> = (directions.iter().enumerate())
             .map(|(output, direction)| Move {
                 output,

@@ -344,7 +344,7 @@ fn gradients_of_several_scores_leave_with_the_noise_of_their_event() {
             for ((square, noisy), exact) in squares.iter_mut().zip(&answer).zip(exact) {
                 *square += ((noisy / unit - *exact as f64) / sigma).powi(2) / draws as f64;
             }
-            // Slopes of a record add up to 0 but for rounding: so do its gradients over the classes.
+            // Slopes of a record add up to 0: so do its gradients over the classes, but for what noise is floored to.
             for j in 0..=P {
                 let sum: i64 = (0..CLASSES).map(|k| exact[k * (P + 1) + j]).sum();
                 let size: i64 = (0..CLASSES).map(|k| exact[k * (P + 1) + j].abs()).sum();

@@ -115,6 +115,15 @@ fn roofline() {
             weight: 1,
         })
         .collect();
+    let differences = softmax.differences(&theta, d).unwrap();
+    let (differences, unit_of_differences) = crate::question::lattice_directions(&differences, d);
+    let moves_of_differences: Vec<Move<'_>> = (differences.iter().enumerate())
+        .map(|(output, direction)| Move {
+            output,
+            direction,
+            weight: 1,
+        })
+        .collect();
     let few = [Move {
         output: 0,
         direction: &directions[0][..1],
@@ -179,7 +188,12 @@ fn roofline() {
         (
             "gradient step, softmax of 3",
             &several,
-            step(&softmax, &moves, true),
+            Pass::Gradient {
+                model: &softmax,
+                moves: &moves_of_differences,
+                fresh: true,
+                unit: unit_of_differences,
+            },
         ),
         (
             "fine gradient, logistic",

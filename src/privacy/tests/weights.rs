@@ -250,8 +250,10 @@ fn shares_multiply_what_records_add() {
                             };
                             for (&one, &part) in one.iter().zip(part) {
                                 let exact = one as f64 * weight / MAX_WEIGHT;
-                                // Half a unit of a slope, or one of an entry, and flooring.
-                                let unit = [8192.0, 16_384.0][kind] * 1.01;
+                                // Half a unit of each slope that the own one is minus the sum of, or one of an
+                                // entry, and flooring.
+                                let others = model.outputs().max(2) as f64 - 1.0;
+                                let unit = [8192.0 * others, 16_384.0][kind] * 1.01;
                                 assert!((part as f64 - exact).abs() <= unit, "{one} {part}");
                                 assert!(part.abs() <= one.abs() + 1, "{}", weighted.name);
                             }

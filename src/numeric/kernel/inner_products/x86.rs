@@ -121,39 +121,45 @@ pub(in crate::numeric::kernel) fn add_runs_avx512<const ONE: bool, const P: usiz
     let p = sums[0].len();
     for first in (0..p).step_by(4) {
         // The last column again in the place of those that there are not.
-        let mut products = [[[_mm512_setzero_si512(); 2]; P]; 2];
-        for (two, products) in products.iter_mut().enumerate() {
-            let columns = [0, 1].map(|k| (first + 2 * two + k).min(p - 1));
-            *products = products_of_runs::<ONE, P>(planes, lines, p, columns);
-        }
+        let columns = [0, 1, 2, 3].map(|k| (first + k).min(p - 1));
         let last = p.min(first + 4);
-        for (plane, sums) in sums.iter_mut().enumerate() {
-            let ([a, b], [c, e]) = (products[0][plane], products[1][plane]);
-            add_sums_of_four(&mut sums[first..last], a, b, c, e);
+        if P < 3 {
+            let products = products_of_runs::<ONE, P, 4>(planes, lines, p, columns);
+            for (sums, [a, b, c, e]) in sums.iter_mut().zip(products) {
+                add_sums_of_four(&mut sums[first..last], a, b, c, e);
+            }
+        } else {
+            // The lanes of more would not fit the registers.
+            let [a, b, c, e] = columns;
+            let first_two = products_of_runs::<ONE, P, 2>(planes, lines, p, [a, b]);
+            let others = products_of_runs::<ONE, P, 2>(planes, lines, p, [c, e]);
+            for (sums, ([a, b], [c, e])) in sums.iter_mut().zip(first_two.into_iter().zip(others)) {
+                add_sums_of_four(&mut sums[first..last], a, b, c, e);
+            }
         }
     }
 }
 
-/// Those of two columns, plane by plane, in lanes that add up to them.
+/// Those of some columns, plane by plane, in lanes that add up to them.
 ///
 /// Products of a line, pair by pair, are below 2^29: of four lines they fit 32 bits.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn products_of_runs<const ONE: bool, const P: usize>(
+fn products_of_runs<const ONE: bool, const P: usize, const C: usize>(
     planes: [&[Line]; P],
     lines: &[Line],
     p: usize,
-    columns: [usize; 2],
-) -> [[__m512i; 2]; P] {
+    columns: [usize; C],
+) -> [[__m512i; C]; P] {
     let strips = planes[0].len();
-    let mut lanes = [[Lanes::zero(); 2]; P];
+    let mut lanes = [[Lanes::zero(); C]; P];
     for (run, lines) in lines[..strips * p].chunks(RUN * p).enumerate() {
-        let mut sums = [[Lanes::start(); 2]; P];
+        let mut sums = [[Lanes::start(); C]; P];
         for (at, strip) in (run * RUN..).zip(lines.chunks_exact(p)) {
-            let x = [
-                load::<false>(&strip[columns[0]]),
-                load::<false>(&strip[columns[1]]),
-            ];
+            let mut x = [_mm512_setzero_si512(); C];
+            for (x, &column) in x.iter_mut().zip(&columns) {
+                *x = load::<false>(&strip[column]);
+            }
             for (sums, plane) in sums.iter_mut().zip(planes) {
                 let d = load::<false>(&plane[at]);
                 for (sum, x) in sums.iter_mut().zip(x) {
@@ -165,7 +171,7 @@ fn products_of_runs<const ONE: bool, const P: usize>(
             lanes.add(*sums);
         }
     }
-    let mut all = [[_mm512_setzero_si512(); 2]; P];
+    let mut all = [[_mm512_setzero_si512(); C]; P];
     for (all, lanes) in all.as_flattened_mut().iter_mut().zip(lanes.as_flattened()) {
         let [even, odd] = lanes.even_and_odd(strips.div_ceil(RUN));
         *all = _mm512_add_epi64(even, odd);
