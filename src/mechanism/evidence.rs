@@ -153,13 +153,13 @@ impl Evidence {
     }
 
     /// How many times as large scores should be around their means for the loss to be least, to first order: those of
-    /// the coefficients `theta`, a row a score, whose laws these are; `along` is the sum of the products of the noise on
-    /// these coefficients and on the gradients that is expected.
+    /// the coefficients `theta`, a row a score, whose laws these are; `along` is the sum of the products of the noise
+    /// on these coefficients and on the gradients that is expected.
     ///
     /// With x the coefficients of what is around a mean, the slope of the loss along x is x'g, g moved from where
     /// gradients were taken to `theta` by H, but for the noise of g along x, which x has followed: that is a negative
-    /// product, and noise alone asks for no more of itself. Scores that reach far are surer of their classes than H counts
-    /// on, and the loss curves less along them: what they lack is divided by as much.
+    /// product, and noise alone asks for no more of itself. Scores that reach far are surer of their classes than H
+    /// counts on, and the loss curves less along them: what they lack is divided by as much.
     pub fn slope(&self, theta: &[f64], laws: &[ScoreLaw], value: f64, along: f64) -> Option<f64> {
         let columns = theta.len() / laws.len();
         let vectors = &self.moments.eigenvectors;
