@@ -366,7 +366,7 @@ mod tests {
     fn scores_are_stretched_together_and_further_where_they_are_sure() {
         let value = 0.5;
         let matrix = DMatrix::from_row_slice(2, 2, &[2.0, 0.0, 0.0, 0.25]);
-        let minimisers: [f64; 3] = [0.7, -0.2, -0.5];
+        let minimisers: [f64; 3] = [0.7, -0.2, 0.4];
         let of_moved = |sizes: [f64; 3], deviation: f64, moved: f64| {
             let law = |mean| ScoreLaw { mean, deviation };
             let parts = minimisers.iter().zip(sizes).zip([4.0, -7.0, 0.3]);
