@@ -84,6 +84,17 @@ fn data(n: usize, p: usize, target: Target) -> BoundedData {
     BoundedData::from_dense(x.view(), &y, schema).unwrap()
 }
 
+/// Moves of fresh margins, an output a direction.
+fn whole_moves(directions: &[Vec<(u32, i64)>]) -> Vec<Move<'_>> {
+    (directions.iter().enumerate())
+        .map(|(output, direction)| Move {
+            output,
+            direction,
+            weight: 1,
+        })
+        .collect()
+}
+
 #[test]
 #[ignore = "prints a table"]
 fn roofline() {
@@ -108,22 +119,10 @@ fn roofline() {
     let squared = RoomModel::new(&Squared.into(), Some(1.0)).unwrap();
     let softmax = RoomModel::for_target(&Logistic.into(), None, several.schema.target()).unwrap();
     let (directions, unit) = crate::question::lattice_directions(&theta, d);
-    let moves: Vec<Move<'_>> = (directions.iter().enumerate())
-        .map(|(output, direction)| Move {
-            output,
-            direction,
-            weight: 1,
-        })
-        .collect();
+    let moves = whole_moves(&directions);
     let differences = softmax.differences(&theta, d).unwrap();
     let (differences, unit_of_differences) = crate::question::lattice_directions(&differences, d);
-    let moves_of_differences: Vec<Move<'_>> = (differences.iter().enumerate())
-        .map(|(output, direction)| Move {
-            output,
-            direction,
-            weight: 1,
-        })
-        .collect();
+    let moves_of_differences = whole_moves(&differences);
     let few = [Move {
         output: 0,
         direction: &directions[0][..1],

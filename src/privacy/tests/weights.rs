@@ -248,12 +248,14 @@ fn shares_multiply_what_records_add() {
                             let (Seen::Integers(one), Seen::Integers(part)) = (one, part) else {
                                 panic!("{one:?}");
                             };
-                            for (&one, &part) in one.iter().zip(part) {
+                            let of_class = (one.len() / model.outputs()).max(1);
+                            for (j, (&one, &part)) in one.iter().zip(part).enumerate() {
                                 let exact = one as f64 * weight / MAX_WEIGHT;
-                                // Half a unit of each slope that the own one is minus the sum of, or one of an
-                                // entry, and flooring.
-                                let others = model.outputs().max(2) as f64 - 1.0;
-                                let unit = [8192.0 * others, 16_384.0][kind] * 1.01;
+                                // Half a unit of a slope, or of each that the own one is minus the sum of, or one
+                                // of an entry, and flooring.
+                                let is_own = model.outputs() > 1 && j / of_class == row.1 as usize;
+                                let slopes = if is_own { model.outputs() - 1 } else { 1 };
+                                let unit = [8192.0 * slopes as f64, 16_384.0][kind] * 1.01;
                                 assert!((part as f64 - exact).abs() <= unit, "{one} {part}");
                                 assert!(part.abs() <= one.abs() + 1, "{}", weighted.name);
                             }
