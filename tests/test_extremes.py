@@ -9,7 +9,11 @@ from dpsparse import (
     DualFrankWolfe,
     Huber,
     InvalidArgumentError,
+    MirrorDescent,
+    NoisyNewton,
+    NoisyProximalGradient,
     ObjectivePerturbation,
+    OutputPerturbation,
     PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
@@ -109,6 +113,31 @@ def test_fits_are_finite_or_refused_by_a_name_that_the_user_set(task, mechanism)
     assert (fitted == 0) == unsound
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-100, 1e-10, 1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize(
+    ("mechanism", "options"),
+    [
+        (NoisyNewton, ("damping",)),
+        (NoisyNewton, ("alpha",)),
+        (NoisyNewton, ("damping", "alpha")),
+        (NoisyProximalGradient, ("step",)),
+        (NoisyProximalGradient, ("step", "alpha")),
+        (MirrorDescent, ("step",)),
+        (OutputPerturbation, ("alpha", "threshold")),
+        (ObjectivePerturbation, ("alpha", "threshold")),
+    ],
+)
+def test_options_are_taken_or_refused_before_they_cost(mechanism, options, size):
+    """Steps so long, and penalties so small, that floats end: fits did with an error once their budget was spent."""
+    rng = np.random.default_rng(0)
+    for kind, facts in TASKS.values():
+        model = kind(mechanism=mechanism(**dict.fromkeys(options, size)), bounds=(-1, 1), random_state=0, **facts)
+        y = np.arange(40) % len(facts.get("classes", (0, 1)))
+        for X in (rng.uniform(-1, 1, (40, 3)), np.zeros((40, 3))):
+            refused = finite_or_refused(lambda it=model, X=X, y=y: np.append(it.fit(X, y).coef_, it.intercept_))
+            assert refused == finite_or_refused(lambda it=model: it.plan(40, 3).noise_scales)
+
+
 @pytest.mark.parametrize("epsilon", [1e9, 1e12, 1e15])
 @pytest.mark.parametrize("mechanism", ["auto", "select-refit", "frank-wolfe", "noisy-proximal-gradient"])
 @pytest.mark.parametrize("kind", [PrivateSparseRegressor, PrivateSparsePoissonRegressor])
@@ -127,6 +156,9 @@ def test_choices_take_no_larger_a_range_than_is_drawn(kind, mechanism, epsilon):
         ({"loss": Huber(threshold=1e300), "mechanism": "noisy-gradient-frank-wolfe"}, "loss"),
         ({"loss": Huber(threshold=1e-300), "mechanism": "sgd-output"}, "loss"),
         ({"y_bounds": (-1.7e308, 1.7e308)}, "y_bounds"),
+        # A sixth of such fits ended in an error once their budget was spent.
+        ({"mechanism": NoisyNewton(damping=1e-20, alpha=10.0)}, "damping"),
+        ({"feature_weights": (5e-324, 1.0, 1.0), "mechanism": "mirror-descent"}, "feature_weights"),
         ({"loss": "huber", "mechanism": "objective-perturbation", "epsilon": 1e15}, "epsilon"),
     ],
 )

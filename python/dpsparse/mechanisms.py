@@ -223,8 +223,8 @@ class NoisyNewton:
         columns.
     damping : float, optional
         Added to all eigenvalues, in units of the largest that the noise of the moments has, without moments of the
-        bound on all of them. None: enough for steps to converge, or more where
-        steps would follow the noise on the gradients.
+        bound on all of them; at least 1e-10. None: enough for steps to converge, or more where steps would follow the
+        noise on the gradients.
     ridge : float, optional
         In scaled units, after private scales those of the public bounds. None: the estimator's, or 0. The intercept is
         not under it.

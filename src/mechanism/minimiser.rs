@@ -1,7 +1,8 @@
 //! What output and objective perturbation share: the release of one point.
 
 use super::class_scores::ClassScores;
-use crate::error::{Error, Result, non_negative};
+use super::regularisation::moderate_or_none;
+use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::ReviewedNorm;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
@@ -19,10 +20,10 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Refuses an alpha or a threshold that is negative or not finite.
+    /// Refuses an alpha or a threshold that floats do not take.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [("alpha", self.alpha), ("threshold", self.threshold)] {
-            non_negative(name, value)?;
+            moderate_or_none(name, value)?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
-use crate::error::{Error, Result, positive};
+use super::regularisation::{check_weights, moderate};
+use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::{Blocks, Norm, Potential};
 use crate::plan::defaults::MIRROR_STEPS;
@@ -251,6 +252,9 @@ impl Mechanism for MirrorDescent {
         let schema = problem.schema();
         let (p, radius) = (schema.n_features(), self.size(schema.target())?);
         let ball = Ball::new(domain, p, radius, self.potential)?;
+        if let Ball::Norm { norm, .. } = &ball {
+            check_weights(norm.as_ref())?;
+        }
         let one = noise_of_one(&problem)?;
         let (noise, row) = ball.dual_sizes(p, problem.gradient_bound());
         let intercept = f64::from(u8::from(schema.has_intercept()));
@@ -266,7 +270,7 @@ impl Mechanism for MirrorDescent {
         };
         let step = match self.step {
             None => longest.min(total / n_iter.max(1) as f64),
-            Some(step) => positive("step", step)?,
+            Some(step) => moderate("step", step)?,
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
         let length = step * n_iter as f64;

@@ -12,11 +12,11 @@ use super::newton_descent::{Descent, Reached};
 use super::noisy_gradient::Gradients;
 use super::odds_line::ScoreLaw;
 use super::pace::Pace;
-use super::regularisation::Regularisation;
+use super::regularisation::{MOST, Regularisation};
 use super::ridge::Ridge;
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
-use crate::error::{Error, Result, non_negative, positive};
+use crate::error::{Error, Result, non_negative};
 use crate::loss::Growth;
 use crate::numeric::eigen::symmetric_eigen;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE, STEEPER};
@@ -26,6 +26,9 @@ use crate::question::Moments;
 
 /// No mean weight is taken for less: below, noise could decide it.
 const LEAST_MEAN_WEIGHT: f64 = 0.01;
+
+/// Dampings below are lost in the rounding of moments, in which a flat direction may have no curvature at all then.
+const LEAST_DAMPING: f64 = 1e-10;
 
 /// What users may set; None: the public rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +71,10 @@ impl NewtonOptions {
             return Err(Error::invalid("share", "must be at least 0 and below 1"));
         }
         non_negative("ridge", self.ridge.unwrap_or(0.0))?;
-        positive("damping", self.damping.unwrap_or(1.0))?;
+        if !(LEAST_DAMPING..=MOST).contains(&self.damping.unwrap_or(1.0)) {
+            let problem = "must be positive, between 1e-10 and 1e100";
+            return Err(Error::invalid("damping", problem));
+        }
         Ok(share)
     }
 }

@@ -10,7 +10,7 @@ use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::odds_line::ScoreLaw;
-use super::regularisation::{LossWeight, MOST, Regularisation};
+use super::regularisation::{LossWeight, Regularisation, check_weights, moderate_or_none};
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -179,26 +179,15 @@ impl NoisyNewton {
             (None, None) if self.hides_noise => ("norm", Form::Penalty(0.0)),
             (None, None) => return Ok(None),
             (Some(_), None) => ("radius", Form::Ball(Domain::size(self.radius, 1.0)?)),
-            (None, Some(alpha)) if (0.0..=MOST).contains(&alpha) => ("alpha", Form::Penalty(alpha)),
-            (None, Some(_)) => {
-                return Err(Error::invalid(
-                    "alpha",
-                    "must be non-negative, at most 1e100",
-                ));
-            }
+            (None, Some(alpha)) => ("alpha", Form::Penalty(moderate_or_none("alpha", alpha)?)),
             (Some(_), Some(_)) => {
                 let problem = "is another form of the same fit than alpha; leave one at None";
                 return Err(Error::invalid("radius", problem));
             }
         };
-        let weights = norm.weights();
         Self::check_norm(norm.as_ref(), matches!(form, Form::Ball(_)), outputs)
             .map_err(|problem| Error::invalid(name, problem))?;
-        let outside = |weight: &f64| !(1.0 / MOST..=MOST).contains(weight);
-        if weights.is_some_and(|weights| weights.iter().any(outside)) {
-            let problem = "must lie between 1e-100 and 1e100";
-            return Err(Error::invalid("feature_weights", problem));
-        }
+        check_weights(norm.as_ref())?;
         let sparsity = Sparsity::of_norm(norm, form);
         Ok(Some(sparsity).filter(|sparsity| self.hides_noise || !sparsity.is_free()))
     }

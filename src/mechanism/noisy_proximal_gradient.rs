@@ -5,9 +5,9 @@ use serde::Deserialize;
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
-use super::regularisation::LossWeight;
+use super::regularisation::{LossWeight, moderate, moderate_or_none};
 use super::ridge::Ridge;
-use crate::error::{Error, Result, non_negative, positive};
+use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
@@ -143,7 +143,7 @@ impl Mechanism for NoisyProximalGradient {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;
-        let alpha = non_negative("alpha", self.alpha.unwrap_or(0.0))?;
+        let alpha = moderate_or_none("alpha", self.alpha.unwrap_or(0.0))?;
         let ridge = self.ridge.unwrap_or(0.0);
         let ridges = Ridge::new(self.ridge, problem.schema().n_features())?;
         let momentum = self.momentum.unwrap_or(DESCENT_MOMENTUM);
@@ -173,7 +173,7 @@ impl Mechanism for NoisyProximalGradient {
         };
         let step = match self.step {
             None => longest.min(total / n_iter.max(1) as f64),
-            Some(step) => positive("step", step)?,
+            Some(step) => moderate("step", step)?,
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
         let loss = LossWeight::new(&problem);

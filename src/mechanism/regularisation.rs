@@ -6,14 +6,52 @@ use super::nearest_sparse::{Curvature, LAST_GAP, Nearest, factor_of};
 use super::pace::curvature;
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::loss::Growth;
+use crate::norm::Norm;
 use crate::plan::Problem;
 use crate::question::Units;
 
 /// Largest penalty, ridge and weights: their products with units, and the squares of those, are floats whatever is
 /// released.
 pub(super) const MOST: f64 = 1e100;
+
+/// The argument of a name, by which what is released is multiplied or divided, where floats take that.
+pub(super) fn moderate(argument: &str, value: f64) -> Result<f64> {
+    match (1.0 / MOST..=MOST).contains(&value) {
+        true => Ok(value),
+        false => Err(Error::invalid(
+            argument,
+            "must be positive, between 1e-100 and 1e100",
+        )),
+    }
+}
+
+/// The same, or 0 for nothing.
+pub(super) fn moderate_or_none(argument: &str, value: f64) -> Result<f64> {
+    match value == 0.0 || (1.0 / MOST..=MOST).contains(&value) {
+        true => Ok(value),
+        false => Err(Error::invalid(
+            argument,
+            "must be non-negative: 0, or between 1e-100 and 1e100",
+        )),
+    }
+}
+
+/// Refuses weights of a norm that floats do not take.
+pub(super) fn check_weights(norm: &dyn Norm) -> Result<()> {
+    let outside = |weight: &f64| !(1.0 / MOST..=MOST).contains(weight);
+    match norm
+        .weights()
+        .is_some_and(|weights| weights.iter().any(outside))
+    {
+        true => Err(Error::invalid(
+            "feature_weights",
+            "must lie between 1e-100 and 1e100",
+        )),
+        false => Ok(()),
+    }
+}
 
 /// What a loss weighs beside a penalty.
 #[derive(Debug, Clone, Copy)]
