@@ -109,11 +109,7 @@ pub(super) mod x86 {
         strips: Strips<'_>,
         batches: &[Batch],
     ) {
-        // Margins of one plane alone wait for their lines, so that the machine sees itself which ones are next.
-        let ahead = match (BOTH, margins.len()) {
-            (false, 1) => Ahead::in_one_go(),
-            _ => Ahead::with_pauses(),
-        };
+        let ahead = Ahead::with_pauses();
         for (k, strip) in strips.iter().enumerate() {
             // Sums have asked for the first quarter of as many lines: where a piece begins, the next ones are further
             // away than where it ends.
