@@ -115,22 +115,14 @@ pub(super) mod x86 {
             // away than where it ends.
             let left = (strips.lines().len() - k * strip.len()) / 4;
             let next = strip.as_ptr().wrapping_add(left);
-            let fetch = |eight: usize, pair: usize, lines: [&Line; 2]| {
-                if !BOTH {
-                    ahead.of_both(lines);
-                } else if pair == 0 {
-                    let next = next.wrapping_add(eight.wrapping_mul(6));
-                    (0..6).for_each(|line| ahead.of(next.wrapping_add(line)));
-                }
-            };
             for batch in batches {
                 let add = |plane: usize, sums: [__m512i; 4]| {
                     add_to_line(&mut margins[plane][k * LINE..], sums);
                 };
                 match (batch.planes.len(), batch.low) {
-                    (1, _) => add_sums_of_one::<ONE>(strip, batch, fetch, add),
-                    (_, false) => add_sums::<ONE, 2, 1>(strip, batch, fetch, add),
-                    (_, true) => add_sums::<ONE, 2, 2>(strip, batch, fetch, add),
+                    (1, _) => add_sums_of_one::<ONE, BOTH>(strip, batch, (ahead, next), add),
+                    (_, false) => add_sums::<ONE, BOTH, 2, 1>(strip, batch, (ahead, next), add),
+                    (_, true) => add_sums::<ONE, BOTH, 2, 2>(strip, batch, (ahead, next), add),
                 }
             }
         }
@@ -146,29 +138,29 @@ pub(super) mod x86 {
         ahead: Ahead,
     ) {
         let eights = margins.as_chunks_mut().0;
-        let fetch = |_: usize, _: usize, lines: [&Line; 2]| ahead.of_both(lines);
+        let next = strip.as_ptr();
         for batch in batches {
             let add = |_: usize, sums: [__m512i; 4]| {
                 for (margins, sums) in eights.iter_mut().zip(sums) {
                     add_to(margins, sums);
                 }
             };
-            add_sums_of_one::<ONE>(strip, batch, fetch, add);
+            add_sums_of_one::<ONE, false>(strip, batch, (ahead, next), add);
         }
     }
 
     /// [`add_sums`] of a batch of a single plane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums_of_one<const ONE: bool>(
+    fn add_sums_of_one<const ONE: bool, const BOTH: bool>(
         strip: &[Line],
         batch: &Batch,
-        fetch: impl Fn(usize, usize, [&Line; 2]),
+        fetched: (Ahead, *const Line),
         add: impl FnMut(usize, [__m512i; 4]),
     ) {
         match batch.low {
-            false => add_sums::<ONE, 1, 1>(strip, batch, fetch, add),
-            true => add_sums::<ONE, 1, 2>(strip, batch, fetch, add),
+            false => add_sums::<ONE, BOTH, 1, 1>(strip, batch, fetched, add),
+            true => add_sums::<ONE, BOTH, 1, 2>(strip, batch, fetched, add),
         }
     }
 
@@ -217,17 +209,17 @@ pub(super) mod x86 {
     }
 
     /// Calls `add(plane, sums)` with the sums of weight * column of every eight records of a strip, of each of `P`
-    /// planes, whose weights have `PARTS` parts; before a pair of columns of the k-th eight is read `fetch(k, pair,
-    /// lines)` asks memory for others.
+    /// planes, whose weights have `PARTS` parts. Memory is asked for the lines beyond those that are read, or, where
+    /// sums fetch some and `BOTH` are said to, for three quarters as many beyond the next one of these.
     ///
     /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are
     /// at most 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums<const ONE: bool, const P: usize, const PARTS: usize>(
+    fn add_sums<const ONE: bool, const BOTH: bool, const P: usize, const PARTS: usize>(
         strip: &[Line],
         batch: &Batch,
-        fetch: impl Fn(usize, usize, [&Line; 2]),
+        (ahead, next): (Ahead, *const Line),
         mut add: impl FnMut(usize, [__m512i; 4]),
     ) {
         let groups = batch.columns.len();
@@ -239,16 +231,21 @@ pub(super) mod x86 {
         let mut lanes = [[LanesOfParts::<PARTS>::zero(); 2]; P];
         for (k, (columns, weights)) in batch.columns.iter().zip(weights).enumerate() {
             let mut sums = [[[Lanes::start(); 2]; PARTS]; P];
-            let mut add_pair = |pair: usize| {
-                let lines = [&strip[columns[2 * pair]], &strip[columns[2 * pair + 1]]];
-                fetch(k, pair, lines);
-                add_pair::<ONE, P, PARTS>(&mut sums, lines, &weights[pair]);
-            };
-            // A compiler may leave a loop over pairs as one over sums in memory.
-            add_pair(0);
-            add_pair(1);
-            add_pair(2);
-            add_pair(3);
+            let lines = |pair: usize| [&strip[columns[2 * pair]], &strip[columns[2 * pair + 1]]];
+            if BOTH {
+                let next = next.wrapping_add(k.wrapping_mul(6));
+                (0..6).for_each(|line| ahead.of(next.wrapping_add(line)));
+                // A compiler leaves a loop over pairs as one over sums in memory.
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(0), &weights[0]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(1), &weights[1]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(2), &weights[2]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(3), &weights[3]);
+            } else {
+                for (pair, weights) in weights.iter().enumerate() {
+                    ahead.of_both(lines(pair));
+                    add_pair::<ONE, P, PARTS>(&mut sums, lines(pair), weights);
+                }
+            }
             for (sums, lanes) in sums.iter().zip(&mut lanes) {
                 for (half, lanes) in lanes.iter_mut().enumerate() {
                     lanes.add(std::array::from_fn(|part| sums[part][half]));
