@@ -13,7 +13,9 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use dpsparse::numeric::kernel::{InnerProducts, MAX_DERIVATIVE, MAX_FEATURE, dot_portable};
+use dpsparse::numeric::kernel::{
+    Fetched, InnerProducts, MAX_DERIVATIVE, MAX_FEATURE, dot_portable,
+};
 use dpsparse::numeric::strips::{LINE, LineVec, Strips};
 use rayon::prelude::*;
 
@@ -104,7 +106,7 @@ fn pass(strips: Strips<'_>, d: &[i16], gradient: &mut [i64]) {
     let sums = (d.par_chunks(chunk).enumerate())
         .fold(zeros, |mut sums, (k, d)| {
             let piece = strips.of_records(k * chunk..k * chunk + d.len());
-            sums.add(piece, &[d], 0..d.len());
+            sums.add(piece, &[d], 0..d.len(), Fetched::ByMargins);
             sums
         })
         .reduce(zeros, |sums, more| sums.plus(&more));

@@ -14,7 +14,7 @@ use super::groups::{Addends, Groups};
 use super::planes::{by_records, in_pieces};
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use crate::error::Result;
-use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer};
+use crate::numeric::kernel::{Fetched, MAX_FEATURE, clip, for_wide_vectors, integer};
 use crate::question::RoomModel;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
@@ -149,7 +149,7 @@ fn one_read(
         .collect();
     let most = parts.iter().map(|(_, units)| units.len()).max();
     let planes = LIMBS * outputs;
-    let none = || (groups.no_sums(planes), vec![0; planes]);
+    let none = || (groups.no_sums_of_limbs(planes), vec![0; planes]);
     let start = || {
         let limbs = vec![vec![0i16; chunk]; LIMBS * outputs];
         let margins = vec![0i64; most.unwrap_or(0) * chunk];
@@ -163,9 +163,11 @@ fn one_read(
                 let (start, m) = (k * chunk, scores[0].len());
                 for (scores, (addends, units)) in scores.iter_mut().zip(&parts) {
                     let margins = &mut margins[..units.len() * m];
-                    margins.fill(0);
                     let mut planes: Vec<&mut [i64]> = margins.chunks_mut(m).collect();
-                    addends.add(&mut planes, start);
+                    for (margins, &constant) in planes.iter_mut().zip(addends.constants()) {
+                        margins.fill(constant);
+                    }
+                    addends.add_products(&mut planes, start, Fetched::ByBoth);
                     scores.fill(0.0);
                     for (margins, &unit) in planes.iter().zip(units) {
                         add_scores(margins, unit, scores);
@@ -174,7 +176,8 @@ fn one_read(
                 let mut limbs_here: Vec<&mut [i16]> =
                     limbs.iter_mut().map(|limbs| &mut limbs[..m]).collect();
                 set_limbs(data, model, start, &scores, &mut limbs_here, &mut scratch);
-                groups.add_slopes(start, &limbs_here, 0..m, &mut sums.0);
+                let here = (0..m, Fetched::ByBoth);
+                groups.add_slopes(start, &limbs_here, here, &mut sums.0);
                 for (intercept, limbs) in sums.1.iter_mut().zip(limbs_here) {
                     *intercept += own * total(limbs);
                 }

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features, chunk_of};
 use super::packed::{Coded, ROWS};
 use super::planes::Step;
-use crate::numeric::kernel::{AHEAD, InnerProducts, Weights, add_products, for_wide_vectors};
+use crate::numeric::kernel::{
+    AHEAD, Fetched, InnerProducts, Weights, add_products, for_wide_vectors,
+};
 use crate::numeric::strips::LINE;
 use crate::numeric::strips::Strips;
 
@@ -157,8 +159,17 @@ impl<'a> Groups<'a> {
 
     /// No sums yet, of so many planes.
     pub(super) fn no_sums(&self, planes: usize) -> SlopeSums {
+        self.none(planes, InnerProducts::zeros)
+    }
+
+    /// The same of planes of limbs, of at most 2^13 each.
+    pub(super) fn no_sums_of_limbs(&self, planes: usize) -> SlopeSums {
+        self.none(planes, InnerProducts::of_limbs)
+    }
+
+    fn none(&self, planes: usize, wide: fn(usize, usize) -> InnerProducts) -> SlopeSums {
         let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {
-            Part::Wide(_) => PartSums::Wide(InnerProducts::zeros(columns.len(), planes)),
+            Part::Wide(_) => PartSums::Wide(wide(columns.len(), planes)),
             Part::Coded(_) => PartSums::Coded(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
         };
         let sums = self.groups.iter().map(none);
@@ -169,19 +180,19 @@ impl<'a> Groups<'a> {
     }
 
     /// Adds the slopes of at most [`CHUNK`] `records` of some planes, which begin with record `start`; with the first
-    /// of the records a strip begins.
+    /// of the records a strip begins. Their margins were `fetched` as is said.
     pub(super) fn add_slopes<D: AsRef<[i16]>>(
         &self,
         start: usize,
         planes: &[D],
-        records: Range<usize>,
+        (records, fetched): (Range<usize>, Fetched),
         sums: &mut SlopeSums,
     ) {
         let SlopeSums { sums, beside } = sums;
         for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
             if let (Part::Wide(strips), PartSums::Wide(sums)) = (part, sums) {
                 let strips = strips.from_record(start + records.start);
-                sums.add(strips, planes, records.clone());
+                sums.add(strips, planes, records.clone(), fetched);
             }
         }
         if !self.coded {
@@ -213,7 +224,7 @@ impl<'a> Groups<'a> {
             .into_par_iter()
             .fold(none, |mut sums, k| {
                 let here = k * chunk..self.n_records.min((k + 1) * chunk);
-                self.add_slopes(0, planes, here, &mut sums);
+                self.add_slopes(0, planes, (here, Fetched::ByMargins), &mut sums);
                 sums
             })
             .reduce(none, SlopeSums::plus)
@@ -250,7 +261,7 @@ impl Addends<'_> {
 
     /// Adds to the margins of the records from `start` on, with which a strip begins, plane by plane.
     pub(super) fn add(&self, margins: &mut [&mut [i64]], start: usize) {
-        self.add_products(margins, start);
+        self.add_products(margins, start, Fetched::ByMargins);
         for (margins, &constant) in margins.iter_mut().zip(&self.constants) {
             if constant != 0 {
                 (margins.iter_mut()).for_each(|margin| *margin = margin.wrapping_add(constant));
@@ -259,9 +270,9 @@ impl Addends<'_> {
     }
 
     /// The same but for the constants.
-    pub(super) fn add_products(&self, margins: &mut [&mut [i64]], start: usize) {
+    pub(super) fn add_products(&self, margins: &mut [&mut [i64]], start: usize, fetched: Fetched) {
         for (strips, weights) in &self.wide {
-            add_products(margins, strips.from_record(start), weights);
+            add_products(margins, strips.from_record(start), weights, fetched);
         }
         for (margins, coded) in margins.iter_mut().zip(&self.coded) {
             add_by_codes(margins, coded, start);

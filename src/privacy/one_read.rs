@@ -8,7 +8,7 @@ use super::planes::{Step, by_records};
 use super::records::Move;
 use super::slopes::Scratch;
 use crate::loss::BLOCK;
-use crate::numeric::kernel::InnerProducts;
+use crate::numeric::kernel::{Fetched, InnerProducts};
 use crate::numeric::pieces::fold_pieces;
 
 /// Moves of fewer columns than one in so many read little of dense records.
@@ -96,6 +96,10 @@ impl BoundedData {
             true => groups.long_chunk(),
             false => groups.chunk(),
         };
+        let fetched = match few || planes == 1 {
+            true => Fetched::ByMargins,
+            false => Fetched::ByBoth,
+        };
         let piece = match few || outputs == 1 {
             true => chunk,
             // As long as each other, and whole blocks of slopes but the last.
@@ -134,7 +138,7 @@ impl BoundedData {
                         .iter_mut()
                         .for_each(|plane| plane.resize(m, 0));
                     let make = |margins: &mut [&mut [i64]]| {
-                        addends.add_products(margins, first);
+                        addends.add_products(margins, first, fetched);
                         slopes_of(first, margins, &mut slopes);
                     };
                     if kept.is_empty() {
@@ -146,7 +150,7 @@ impl BoundedData {
                     } else {
                         slices_of(&mut kept, first - start..first - start + m, make);
                     }
-                    groups.add_slopes(first, &slopes.planes, 0..m, &mut sums);
+                    groups.add_slopes(first, &slopes.planes, (0..m, fetched), &mut sums);
                     for (sum, slopes) in intercepts.iter_mut().zip(&slopes.planes) {
                         *sum += own * total(slopes);
                     }

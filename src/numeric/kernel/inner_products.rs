@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
+use super::gram::RUN;
+#[cfg(target_arch = "x86_64")]
 use super::lanes::{Lanes, no_lanes};
+use super::memory::Fetched;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, adds_products, width};
 use crate::numeric::strips::{LINE, Line, Strips};
@@ -20,6 +23,9 @@ pub struct InnerProducts {
     pub(super) planes: usize,
     /// Those of the first plane, then those of the next.
     sums: Vec<i64>,
+    /// Lines whose products with several planes add up in 32 bits.
+    #[cfg(target_arch = "x86_64")]
+    run: usize,
     /// What the widest kernel has yet to add to the sums of a single plane.
     #[cfg(target_arch = "x86_64")]
     lanes: Vec<Lanes>,
@@ -36,13 +42,27 @@ impl InnerProducts {
             planes,
             sums: vec![0; planes * columns],
             #[cfg(target_arch = "x86_64")]
+            run: RUN,
+            #[cfg(target_arch = "x86_64")]
             lanes: Vec::new(),
             #[cfg(target_arch = "x86_64")]
             strips: 0,
         }
     }
 
-    /// Adds those with `records` of the planes, of which the first is the first of the strips.
+    /// The same of planes of limbs, of at most [`MAX_LIMB`] each: products of twice as many lines fit 32 bits.
+    ///
+    /// [`MAX_LIMB`]: super::MAX_LIMB
+    pub fn of_limbs(columns: usize, planes: usize) -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            run: 2 * RUN,
+            ..Self::zeros(columns, planes)
+        }
+    }
+
+    /// Adds those with `records` of the planes, of which the first is the first of the strips; margins of these records
+    /// were `fetched` as is said.
     ///
     /// # Panics
     /// Where there are other columns or planes than these, or fewer records.
@@ -51,20 +71,23 @@ impl InnerProducts {
         strips: Strips<'_>,
         planes: &[D],
         records: Range<usize>,
+        fetched: Fetched,
     ) {
         assert!(planes.len() == self.planes && strips.columns() == self.columns);
         if self.columns == 0 {
             return;
         }
-        let mut first = 0;
+        let (mut first, mut at) = (0, (&records, fetched));
         while let rest @ [_, ..] = &planes[first..] {
             match &rest[..together(rest.len())] {
-                [a] => self.add_planes(first, strips, [a], &records),
-                [a, b] => self.add_planes(first, strips, [a, b], &records),
-                [a, b, c] => self.add_planes(first, strips, [a, b, c], &records),
+                [a] => self.add_planes(first, strips, [a], at),
+                [a, b] => self.add_planes(first, strips, [a, b], at),
+                [a, b, c] => self.add_planes(first, strips, [a, b, c], at),
                 _ => unreachable!("at most three planes at once"),
             }
             first += together(rest.len());
+            // Others read what is near by then.
+            at.1 = Fetched::ByMargins;
         }
     }
 
@@ -73,11 +96,11 @@ impl InnerProducts {
         first: usize,
         strips: Strips<'_>,
         planes: [&D; P],
-        records: &Range<usize>,
+        (records, fetched): (&Range<usize>, Fetched),
     ) {
         let (m, d) = (records.len(), planes.map(|d| &d.as_ref()[records.clone()]));
         let (whole, rest) = strips.lines().split_at(m / LINE * self.columns);
-        self.add_strips(first, whole, d.map(|d| d.as_chunks().0));
+        self.add_strips(first, whole, d.map(|d| d.as_chunks().0), fetched);
         if !m.is_multiple_of(LINE) {
             // Beyond the last record d is 0.
             let last = d.map(|d| {
@@ -85,12 +108,19 @@ impl InnerProducts {
                 last[..d.len()].copy_from_slice(d);
                 [last]
             });
-            self.add_strips(first, rest, last.each_ref().map(|last| &last[..]));
+            let last = last.each_ref().map(|last| &last[..]);
+            self.add_strips(first, rest, last, Fetched::ByMargins);
         }
     }
 
     /// The same of whole strips, of the planes from the first on.
-    fn add_strips<const P: usize>(&mut self, first: usize, lines: &[Line], d: [&[Line]; P]) {
+    fn add_strips<const P: usize>(
+        &mut self,
+        first: usize,
+        lines: &[Line],
+        d: [&[Line]; P],
+        fetched: Fetched,
+    ) {
         let p = self.columns;
         assert!(d.iter().all(|d| d.len() * p <= lines.len()));
         #[cfg(target_arch = "x86_64")]
@@ -102,11 +132,12 @@ impl InnerProducts {
             } else {
                 let mut sums = self.sums[first * p..].chunks_exact_mut(p);
                 let sums = d.map(|_| sums.next().unwrap_or_default());
+                let how = (self.run, fetched);
                 // SAFETY: the features were detected.
                 unsafe {
                     match adds_products() {
-                        true => x86::add_runs_avx512::<true, P>(d, lines, sums),
-                        false => x86::add_runs_avx512::<false, P>(d, lines, sums),
+                        true => x86::add_runs_avx512::<true, P>(d, lines, sums, how),
+                        false => x86::add_runs_avx512::<false, P>(d, lines, sums, how),
                     }
                 };
             }
@@ -182,7 +213,15 @@ mod tests {
 
     use super::*;
     use crate::numeric::kernel::tests::{EXTREMES, RECORDS, at_every_width, entries, in_strips};
-    use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
+    use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, MAX_LIMB};
+
+    fn none_of(limbs: bool) -> fn(usize, usize) -> InnerProducts {
+        if limbs {
+            InnerProducts::of_limbs
+        } else {
+            InnerProducts::zeros
+        }
+    }
 
     fn all_planes(products: &InnerProducts) -> Vec<i64> {
         let mut sums = vec![-1; products.sums.len()];
@@ -201,20 +240,22 @@ mod tests {
             planes in 1usize..6,
             piece in 1usize..9,
             bound in prop_oneof![Just(1), Just(MAX_DERIVATIVE)],
+            limbs in any::<bool>(),
             seed in any::<u32>(),
         ) {
-            let (entry, slope) = (entries(seed, MAX_FEATURE), entries(!seed, MAX_DERIVATIVE));
+            let most = if limbs { MAX_LIMB } else { MAX_DERIVATIVE };
+            let (entry, slope) = (entries(seed, MAX_FEATURE), entries(!seed, most));
             let lines = in_strips(n, p, &entry);
-            let d = |i: usize, k: usize| if bound == 1 { slope(i, k).signum() * MAX_DERIVATIVE } else { slope(i, k) };
+            let d = |i: usize, k: usize| if bound == 1 { slope(i, k).signum() * most } else { slope(i, k) };
             let slopes: Vec<Vec<i16>> = (0..planes).map(|k| (0..n).map(|i| d(i, k)).collect()).collect();
             let slopes: Vec<&[i16]> = slopes.iter().map(Vec::as_slice).collect();
             let product = |j: usize, k: usize| (0..n).map(|i| i64::from(entry(i, j)) * i64::from(d(i, k))).sum::<i64>();
             let expected: Vec<i64> = (0..planes * p).map(|at| 2 * product(at % p, at / p)).collect();
             let summed = || {
-                let (mut sums, strips) = (InnerProducts::zeros(p, planes), Strips::new(&lines, p));
+                let (mut sums, strips) = (none_of(limbs)(p, planes), Strips::new(&lines, p));
                 for start in (0..n).step_by(piece * LINE) {
                     let records = start..n.min(start + piece * LINE);
-                    sums.add(strips.from_record(start), &slopes, records);
+                    sums.add(strips.from_record(start), &slopes, records, Fetched::ByBoth);
                 }
                 all_planes(&sums.plus(&sums))
             };
@@ -227,11 +268,19 @@ mod tests {
     #[test]
     fn extremes_do_not_overflow() {
         for n in RECORDS {
-            for (x, d) in EXTREMES {
+            for (x, d, limbs) in EXTREMES
+                .into_iter()
+                .flat_map(|(x, d)| [(x, d, false), (x, d / 2, true)])
+            {
                 let (lines, d) = (vec![[x; LINE]; n.div_ceil(LINE) * 3], vec![d; n]);
                 let summed = || {
-                    let mut sums = InnerProducts::zeros(3, 4);
-                    sums.add(Strips::new(&lines, 3), &[&d[..]; 4], 0..n);
+                    let mut sums = none_of(limbs)(3, 4);
+                    sums.add(
+                        Strips::new(&lines, 3),
+                        &[&d[..]; 4],
+                        0..n,
+                        Fetched::ByMargins,
+                    );
                     all_planes(&sums)
                 };
                 let expected = i64::from(x) * i64::from(d[0]) * n as i64;

@@ -101,6 +101,14 @@ impl Lanes {
     }
 }
 
+/// The sums of even and odd lanes of 32-bit sums that started at [`Lanes::start`], which count too.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn even_plus_odd(sums: __m512i) -> __m512i {
+    let even = _mm512_and_si512(sums, _mm512_set1_epi64(0xffff_ffff));
+    _mm512_add_epi64(even, _mm512_srai_epi64::<32>(sums))
+}
+
 /// sums + products of 16-bit integers, pair by pair; by the one instruction for it where `ONE`, which this machine must
 /// have then. Compilers take that one apart where they know no processor.
 #[inline]

@@ -1,10 +1,15 @@
 //! Weighted sums of columns of strips, added to margins.
 
+use super::memory::Fetched;
+#[cfg(target_arch = "x86_64")]
+use super::memory::x86::Ahead;
 use super::weights::Weights;
 use super::width::width;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, adds_products};
 use crate::numeric::strips::{LINE, Strips};
+#[cfg(target_arch = "x86_64")]
+use x86::add_products_avx512;
 
 /// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so
 /// many that it is there when margins come to it, and that some are on their way while slopes and sums are taken.
@@ -17,7 +22,12 @@ pub const AHEAD: usize = 160;
 /// # Panics
 /// Where there are other planes than those of the weights, or of other lengths than the first, more margins than
 /// records, or weights of columns that there are not.
-pub fn add_products(margins: &mut [&mut [i64]], strips: Strips<'_>, weights: &Weights) {
+pub fn add_products(
+    margins: &mut [&mut [i64]],
+    strips: Strips<'_>,
+    weights: &Weights,
+    fetched: Fetched,
+) {
     assert!(margins.len() == weights.planes.len());
     if weights.terms() == 0 {
         return;
@@ -29,12 +39,15 @@ pub fn add_products(margins: &mut [&mut [i64]], strips: Strips<'_>, weights: &We
     match width() {
         #[cfg(target_arch = "x86_64")]
         Width::Avx512 => {
-            let strips = strips.of_records(0..records);
+            let (strips, batches) = (strips.of_records(0..records), &weights.batches);
+            let both = fetched == Fetched::ByBoth && Ahead::with_pauses().second;
             // SAFETY: the features were detected.
             unsafe {
-                match adds_products() {
-                    true => x86::add_products_avx512::<true>(margins, strips, &weights.batches),
-                    false => x86::add_products_avx512::<false>(margins, strips, &weights.batches),
+                match (adds_products(), both) {
+                    (true, false) => add_products_avx512::<true, false>(margins, strips, batches),
+                    (true, true) => add_products_avx512::<true, true>(margins, strips, batches),
+                    (false, false) => add_products_avx512::<false, false>(margins, strips, batches),
+                    (false, true) => add_products_avx512::<false, true>(margins, strips, batches),
                 }
             };
         }
@@ -89,23 +102,27 @@ pub(super) mod x86 {
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// Margins of every plane += the sum of weight * column, strip by strip; the last may end before its strip does.
-    /// With the one instruction for it where `ONE`.
+    /// With the one instruction for it where `ONE`; of every four lines one is left to sums where `BOTH` fetch them.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_products_avx512<const ONE: bool>(
+    pub(super) fn add_products_avx512<const ONE: bool, const BOTH: bool>(
         margins: &mut [&mut [i64]],
         strips: Strips<'_>,
         batches: &[Batch],
     ) {
         let ahead = Ahead::with_pauses();
         for (k, strip) in strips.iter().enumerate() {
+            // Sums have asked for the first quarter of as many lines: where a piece begins, the next ones are further
+            // away than where it ends.
+            let left = (strips.lines().len() - k * strip.len()) / 4;
+            let next = strip.as_ptr().wrapping_add(left);
             for batch in batches {
                 let add = |plane: usize, sums: [__m512i; 4]| {
                     add_to_line(&mut margins[plane][k * LINE..], sums);
                 };
                 match (batch.planes.len(), batch.low) {
-                    (1, _) => add_sums_of_one::<ONE>(strip, batch, ahead, add),
-                    (_, false) => add_sums::<ONE, 2, 1>(strip, batch, ahead, add),
-                    (_, true) => add_sums::<ONE, 2, 2>(strip, batch, ahead, add),
+                    (1, _) => add_sums_of_one::<ONE, BOTH>(strip, batch, (ahead, next), add),
+                    (_, false) => add_sums::<ONE, BOTH, 2, 1>(strip, batch, (ahead, next), add),
+                    (_, true) => add_sums::<ONE, BOTH, 2, 2>(strip, batch, (ahead, next), add),
                 }
             }
         }
@@ -121,28 +138,29 @@ pub(super) mod x86 {
         ahead: Ahead,
     ) {
         let eights = margins.as_chunks_mut().0;
+        let next = strip.as_ptr();
         for batch in batches {
             let add = |_: usize, sums: [__m512i; 4]| {
                 for (margins, sums) in eights.iter_mut().zip(sums) {
                     add_to(margins, sums);
                 }
             };
-            add_sums_of_one::<ONE>(strip, batch, ahead, add);
+            add_sums_of_one::<ONE, false>(strip, batch, (ahead, next), add);
         }
     }
 
     /// [`add_sums`] of a batch of a single plane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums_of_one<const ONE: bool>(
+    fn add_sums_of_one<const ONE: bool, const BOTH: bool>(
         strip: &[Line],
         batch: &Batch,
-        ahead: Ahead,
+        fetched: (Ahead, *const Line),
         add: impl FnMut(usize, [__m512i; 4]),
     ) {
         match batch.low {
-            false => add_sums::<ONE, 1, 1>(strip, batch, ahead, add),
-            true => add_sums::<ONE, 1, 2>(strip, batch, ahead, add),
+            false => add_sums::<ONE, BOTH, 1, 1>(strip, batch, fetched, add),
+            true => add_sums::<ONE, BOTH, 1, 2>(strip, batch, fetched, add),
         }
     }
 
@@ -190,17 +208,18 @@ pub(super) mod x86 {
         }
     }
 
-    /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of
-    /// `P` planes, whose weights have `PARTS` parts.
+    /// Calls `add(plane, sums)` with the sums of weight * column of every eight records of a strip, of each of `P`
+    /// planes, whose weights have `PARTS` parts. Memory is asked for the lines beyond those that are read, or, where
+    /// sums fetch some and `BOTH` are said to, for three quarters as many beyond the next one of these.
     ///
     /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are
     /// at most 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums<const ONE: bool, const P: usize, const PARTS: usize>(
+    fn add_sums<const ONE: bool, const BOTH: bool, const P: usize, const PARTS: usize>(
         strip: &[Line],
         batch: &Batch,
-        ahead: Ahead,
+        (ahead, next): (Ahead, *const Line),
         mut add: impl FnMut(usize, [__m512i; 4]),
     ) {
         let groups = batch.columns.len();
@@ -210,22 +229,21 @@ pub(super) mod x86 {
         assert!(batch.planes.len() == P && weights.len() == groups);
         // Of the first and of the second four of every eight records.
         let mut lanes = [[LanesOfParts::<PARTS>::zero(); 2]; P];
-        for (columns, weights) in batch.columns.iter().zip(weights) {
+        for (k, (columns, weights)) in batch.columns.iter().zip(weights).enumerate() {
             let mut sums = [[[Lanes::start(); 2]; PARTS]; P];
-            for (pair, weights) in weights.iter().enumerate() {
-                let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
-                ahead.of(&raw const strip[a]);
-                ahead.of(&raw const strip[b]);
-                let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
-                let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
-                for (sums, weights) in sums
-                    .as_flattened_mut()
-                    .iter_mut()
-                    .zip(weights.as_flattened())
-                {
-                    for (sum, half) in sums.iter_mut().zip(halves) {
-                        *sum = add_products_by_pair::<ONE>(*sum, half, weights);
-                    }
+            let lines = |pair: usize| [&strip[columns[2 * pair]], &strip[columns[2 * pair + 1]]];
+            if BOTH {
+                let next = next.wrapping_add(k.wrapping_mul(6));
+                (0..6).for_each(|line| ahead.of(next.wrapping_add(line)));
+                // A compiler leaves a loop over pairs as one over sums in memory.
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(0), &weights[0]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(1), &weights[1]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(2), &weights[2]);
+                add_pair::<ONE, P, PARTS>(&mut sums, lines(3), &weights[3]);
+            } else {
+                for (pair, weights) in weights.iter().enumerate() {
+                    ahead.of_both(lines(pair));
+                    add_pair::<ONE, P, PARTS>(&mut sums, lines(pair), weights);
                 }
             }
             for (sums, lanes) in sums.iter().zip(&mut lanes) {
@@ -245,6 +263,39 @@ pub(super) mod x86 {
             }
             add(plane.plane, sums);
         }
+    }
+
+    /// Adds a line of each of two columns, times its weights, to the sums of each part of each plane.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn add_pair<const ONE: bool, const P: usize, const PARTS: usize>(
+        sums: &mut [[[__m512i; 2]; PARTS]; P],
+        [a, b]: [&Line; 2],
+        weights: &[[i32; PARTS]; P],
+    ) {
+        let (a, b) = (load::<false>(a), load::<false>(b));
+        let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
+        // Compilers leave some of these in a loop over memory where they are written as one.
+        let (plane, part) = (P - 1, PARTS - 1);
+        add_halves::<ONE>(&mut sums[0][0], halves, &weights[0][0]);
+        if part > 0 {
+            add_halves::<ONE>(&mut sums[0][part], halves, &weights[0][part]);
+        }
+        if plane > 0 {
+            add_halves::<ONE>(&mut sums[plane][0], halves, &weights[plane][0]);
+        }
+        if plane > 0 && part > 0 {
+            add_halves::<ONE>(&mut sums[plane][part], halves, &weights[plane][part]);
+        }
+    }
+
+    /// Adds both halves of two lines, times a pair of weights.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn add_halves<const ONE: bool>(sums: &mut [__m512i; 2], halves: [__m512i; 2], weight: &i32) {
+        let [first, second] = halves;
+        sums[0] = add_products_by_pair::<ONE>(sums[0], first, weight);
+        sums[1] = add_products_by_pair::<ONE>(sums[1], second, weight);
     }
 
     /// The sums of eight records after eight, of those of even and odd lanes of the first and of the second four of
@@ -356,7 +407,7 @@ mod tests {
             let prepared = Weights::new(vec![terms.clone()], p);
             let moved = || {
                 let mut margins = vec![-3i64; n - start];
-                add_products(&mut [&mut margins], Strips::new(&lines, p).from_record(start), &prepared);
+                add_products(&mut [&mut margins], Strips::new(&lines, p).from_record(start), &prepared, Fetched::ByMargins);
                 margins
             };
             for margins in at_every_width(moved) {
@@ -396,7 +447,7 @@ mod tests {
             let moved = || {
                 let mut margins = vec![vec![5i64; n]; terms.len()];
                 let mut planes: Vec<&mut [i64]> = margins.iter_mut().map(Vec::as_mut_slice).collect();
-                add_products(&mut planes, Strips::new(&lines, p), &prepared);
+                add_products(&mut planes, Strips::new(&lines, p), &prepared, Fetched::ByBoth);
                 margins
             };
             for planes in at_every_width(moved) {
@@ -435,6 +486,7 @@ mod tests {
                             &mut [&mut margins],
                             Strips::new(&lines, 40),
                             &Weights::new(vec![terms.clone()], 40),
+                            Fetched::ByBoth,
                         );
                         margins
                     };

@@ -42,6 +42,16 @@ pub fn fetch(lines: &[Line]) {
     std::hint::black_box(read(lines));
 }
 
+/// Who asks memory for the lines of a piece of records, of which margins are made, then slopes, then their sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    /// Margins, line by line a little before they read them.
+    ByMargins,
+    /// Margins ask for three of four lines, and sums of several planes for the others while they read the piece before,
+    /// on machines that have room for lines in the second-level cache: memory has work all the time.
+    ByBoth,
+}
+
 /// Asks memory for the first of these entries, which are read next: at most so many, and so few at a time that the
 /// machine does not see by itself that they are read one after the other.
 pub fn prefetch<T>(entries: &[T], most: usize) {
@@ -109,6 +119,13 @@ pub(super) mod x86 {
                 (b"AuthenticAMD", ..26) => (Self::SECOND, Self::NONE),
                 _ => (Self::NEAREST, Self::NEAREST),
             }
+        }
+
+        /// Asks memory for the lines so far beyond both of these.
+        #[inline(always)]
+        pub fn of_both(self, [a, b]: [&Line; 2]) {
+            self.of(a);
+            self.of(b);
         }
 
         /// Asks memory for the line so far beyond this one, wherever it is.

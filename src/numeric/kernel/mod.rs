@@ -32,7 +32,7 @@ pub use inner_products::{InnerProducts, dot_portable};
 pub use lattice::{LatticeMaps, clip, integer, quantise, quantise_column, quantise_row, truncate};
 pub use maps::{map_margins, map_pairs, round_clamped};
 pub use margins::{AHEAD, add_products};
-pub use memory::{fetch, on_large_pages, prefetch};
+pub use memory::{Fetched, fetch, on_large_pages, prefetch};
 pub use sizes::{add_sizes, add_squares};
 pub use transpose::transpose;
 pub use weights::Weights;
@@ -45,3 +45,6 @@ pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// Largest magnitude of a limb of a finer one.
+pub const MAX_LIMB: i16 = 1 << 13;

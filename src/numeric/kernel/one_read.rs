@@ -2,9 +2,9 @@
 
 use super::InnerProducts;
 use super::margins::{AHEAD, add_products};
-use super::memory::prefetch;
 #[cfg(target_arch = "x86_64")]
 use super::memory::x86::Ahead;
+use super::memory::{Fetched, prefetch};
 #[cfg(target_arch = "x86_64")]
 use super::weights::FEW;
 use super::weights::Weights;
@@ -86,10 +86,11 @@ impl InnerProducts {
             let margins = &mut margins[..strips.len()];
             let slopes = &mut slopes[..strips.len()];
             margins.fill([constant; LINE]);
-            add_products(&mut [margins.as_flattened_mut()], strips, weights);
+            let margins_of_strips = &mut [margins.as_flattened_mut()];
+            add_products(margins_of_strips, strips, weights, Fetched::ByMargins);
             slopes_of(k * several, margins, slopes);
             let slopes = slopes.as_flattened();
-            self.add(strips, &[slopes], 0..slopes.len());
+            self.add(strips, &[slopes], 0..slopes.len(), Fetched::ByMargins);
             total += slopes.iter().map(|&slope| i64::from(slope)).sum::<i64>();
         }
         total

@@ -3,7 +3,8 @@
 use std::arch::x86_64::*;
 
 use crate::numeric::kernel::gram::RUN;
-use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, load};
+use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, even_plus_odd, load};
+use crate::numeric::kernel::memory::Fetched;
 use crate::numeric::kernel::memory::x86::Ahead;
 use crate::numeric::strips::Line;
 
@@ -111,55 +112,54 @@ fn load_four([a, b, c, e]: &[Line; 4]) -> [__m512i; 4] {
 
 /// Adds the inner products of all columns with each of several planes of d to their sums. The strips stay in a near
 /// cache: column after column goes through all of them, so that its sums stay in registers, and what is loaded is
-/// multiplied by every plane. With the one instruction for it where `ONE`.
+/// multiplied by every plane. Products of `run` lines add up in 32 bits. With the one instruction for it where `ONE`.
 #[target_feature(enable = "avx512bw")]
 pub(in crate::numeric::kernel) fn add_runs_avx512<const ONE: bool, const P: usize>(
     planes: [&[Line]; P],
     lines: &[Line],
     mut sums: [&mut [i64]; P],
+    (run, fetched): (usize, Fetched),
 ) {
-    let p = sums[0].len();
+    let (p, strips) = (sums[0].len(), planes[0].len());
+    let (ahead, end) = (Ahead::with_pauses(), lines[..strips * p].as_ptr_range().end);
+    let both = fetched == Fetched::ByBoth && ahead.second;
     for first in (0..p).step_by(4) {
         // The last column again in the place of those that there are not.
         let columns = [0, 1, 2, 3].map(|k| (first + k).min(p - 1));
+        let next = end.wrapping_add(first / 4 * strips);
+        let products = products_of_runs::<ONE, P>(planes, (lines, p, run), columns, |strip| {
+            if both {
+                ahead.of(next.wrapping_add(strip));
+            }
+        });
         let last = p.min(first + 4);
-        if P < 3 {
-            let products = products_of_runs::<ONE, P, 4>(planes, lines, p, columns);
-            for (sums, [a, b, c, e]) in sums.iter_mut().zip(products) {
-                add_sums_of_four(&mut sums[first..last], a, b, c, e);
-            }
-        } else {
-            // The lanes of more would not fit the registers.
-            let [a, b, c, e] = columns;
-            let first_two = products_of_runs::<ONE, P, 2>(planes, lines, p, [a, b]);
-            let others = products_of_runs::<ONE, P, 2>(planes, lines, p, [c, e]);
-            for (sums, ([a, b], [c, e])) in sums.iter_mut().zip(first_two.into_iter().zip(others)) {
-                add_sums_of_four(&mut sums[first..last], a, b, c, e);
-            }
+        for (sums, [a, b, c, e]) in sums.iter_mut().zip(products) {
+            add_sums_of_four(&mut sums[first..last], a, b, c, e);
         }
     }
 }
 
-/// Those of some columns, plane by plane, in lanes that add up to them.
+/// Those of four columns, plane by plane, in lanes that add up to them; before the k-th of their strips is read
+/// `fetch(k)` asks memory for others.
 ///
-/// Products of a line, pair by pair, are below 2^29: of four lines they fit 32 bits.
+/// Products of a line, pair by pair, are below 2^29, or 2^28 those of limbs: of four lines, or eight, they fit 32 bits.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn products_of_runs<const ONE: bool, const P: usize, const C: usize>(
+fn products_of_runs<const ONE: bool, const P: usize>(
     planes: [&[Line]; P],
-    lines: &[Line],
-    p: usize,
-    columns: [usize; C],
-) -> [[__m512i; C]; P] {
+    (lines, p, run): (&[Line], usize, usize),
+    columns: [usize; 4],
+    fetch: impl Fn(usize),
+) -> [[__m512i; 4]; P] {
     let strips = planes[0].len();
-    let mut lanes = [[Lanes::zero(); C]; P];
-    for (run, lines) in lines[..strips * p].chunks(RUN * p).enumerate() {
-        let mut sums = [[Lanes::start(); C]; P];
-        for (at, strip) in (run * RUN..).zip(lines.chunks_exact(p)) {
-            let mut x = [_mm512_setzero_si512(); C];
-            for (x, &column) in x.iter_mut().zip(&columns) {
-                *x = load::<false>(&strip[column]);
-            }
+    // As every run starts at [`Lanes::start`].
+    let starts = _mm512_set1_epi64((strips.div_ceil(run) as i64) << 31);
+    let mut all = [[_mm512_sub_epi64(_mm512_setzero_si512(), starts); 4]; P];
+    for (first, lines) in (0..).step_by(run).zip(lines[..strips * p].chunks(run * p)) {
+        let mut sums = [[Lanes::start(); 4]; P];
+        for (at, strip) in (first..).zip(lines.chunks_exact(p)) {
+            fetch(at);
+            let x = columns.map(|column| load::<false>(&strip[column]));
             for (sums, plane) in sums.iter_mut().zip(planes) {
                 let d = load::<false>(&plane[at]);
                 for (sum, x) in sums.iter_mut().zip(x) {
@@ -167,14 +167,9 @@ fn products_of_runs<const ONE: bool, const P: usize, const C: usize>(
                 }
             }
         }
-        for (lanes, sums) in lanes.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
-            lanes.add(*sums);
+        for (all, sums) in all.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+            *all = _mm512_add_epi64(*all, even_plus_odd(*sums));
         }
-    }
-    let mut all = [[_mm512_setzero_si512(); C]; P];
-    for (all, lanes) in all.as_flattened_mut().iter_mut().zip(lanes.as_flattened()) {
-        let [even, odd] = lanes.even_and_odd(strips.div_ceil(RUN));
-        *all = _mm512_add_epi64(even, odd);
     }
     all
 }
