@@ -14,6 +14,11 @@ pub const TARGET_SHARE: f64 = 0.9;
 /// clamps add noise, and narrower ones bias lines through skewed targets.
 pub const TARGET_TAIL: f64 = 0.02;
 
+/// Noise on a bin of a histogram of targets, in units of n: fine, which may take [`MOST_SHARE`](super::MOST_SHARE) of
+/// the zCDP budget, and sure, which may take [`TARGET_SHARE`]. Such a histogram is released of reals where a median
+/// among 2^18 thresholds would take more than [`SIDE_SHARE`](super::SIDE_SHARE).
+pub const TARGET_NOISE: [f64; 2] = [0.07, 0.11];
+
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should
 /// be: below the first nothing of the targets is released; the second is rarely missed, and may take [`TARGET_SHARE`];
 /// with the last, which may take [`MOST_SHARE`](super::MOST_SHARE), a median is found among 2^18 thresholds, so that
