@@ -10,7 +10,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
-use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, MOST_NOISE};
+use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, HISTOGRAM_NOISE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
 use crate::question::{AbsoluteSums, Histograms, HistogramsOf, Ranges, RangesOf};
 
@@ -159,7 +159,7 @@ fn histograms(
     let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
     let question = statement.histograms(multiplier, HistogramsOf::Features(features.clone()))?;
     let noise = question.noise_scale() * question.unit() / n;
-    if noise > MOST_NOISE {
+    if noise > HISTOGRAM_NOISE {
         return Ok(None);
     }
     if noise < ENOUGH_NOISE {

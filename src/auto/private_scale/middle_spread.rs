@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, LEAST_LEVEL, MODEL_NATS, MOST_NOISE, MOST_SHARE, SIDE_SHARE, TARGET_NATS,
+    DISTANCE_NATS, HISTOGRAM_NOISE, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS,
     TARGET_NOISE, TARGET_SHARE, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Planned, Question, Session, Statement, Target};
@@ -132,7 +132,7 @@ fn histogram_of_targets(
     let noise = one.noise_scale() * one.unit() / statement.n_samples() as f64;
     let [fine, sure] = TARGET_NOISE.map(|noise_wanted| noise_wanted / noise);
     let wanted = (fine.max(multiplier(MOST_SHARE))).min(sure.max(multiplier(TARGET_SHARE)));
-    if wanted * noise > MOST_NOISE {
+    if wanted * noise > HISTOGRAM_NOISE {
         return Ok(None);
     }
     statement
