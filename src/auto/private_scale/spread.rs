@@ -222,7 +222,7 @@ mod tests {
         let laws = Laws::new();
         let noisy = histogram(-0.8, 0.05, 1000.0);
         let found = |sigma: f64| laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
-        let spreads = [20.0, 200.0, 400.0, 1e4].map(|sigma| found(sigma).deviation);
+        let spreads = [20.0, 200.0, 800.0, 1e4].map(|sigma| found(sigma).deviation);
         assert!(spreads[0] < 0.06 && spreads[0] < spreads[1] && spreads[1] < spreads[2]);
         assert!(
             spreads[2..]
@@ -230,6 +230,18 @@ mod tests {
                 .all(|spread| (0.5..0.8).contains(spread)),
             "{spreads:?}"
         );
+    }
+
+    /// What noise hides makes a value uncertain, and no law wider: spreads of targets stay what is typical.
+    #[test]
+    fn noise_does_not_widen_what_is_typical() {
+        let laws = Laws::new();
+        let noisy = histogram(-0.8, 0.05, 1000.0);
+        for sigma in [20.0, 800.0, 1e4] {
+            let found = laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
+            assert!((0.02..0.15).contains(&found.spread), "{sigma}: {found:?}");
+            assert!(found.spread < 1.05 * found.deviation);
+        }
     }
 
     /// Where a feature is not negative, what the bins leave open is looked for near zero.
