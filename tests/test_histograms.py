@@ -29,15 +29,14 @@ def model(seed=0, **changes):
     return PrivateSparseRegressor(**(fixed | changes))
 
 
-@pytest.mark.parametrize(("facts", "squared"), [({}, 4), ({"adjacency": "add-remove", "n_public": N}, 2)])
+@pytest.mark.parametrize(("facts", "squared"), [({}, 2 * P), ({"adjacency": "add-remove", "n_public": N}, P)])
 def test_one_event_pays_for_all_features(facts, squared):
     X, y = drawn(N)
     certificate = model(**facts).fit(X, y).certificate_
     assert f"histograms of {P} features" in certificate.mechanism
     # All other Gaussian noise is on sums of lattice values, which move by thousands.
     moved = [(event.sensitivity, count) for event, count in certificate.events if isinstance(event, GaussianEvent)]
-    of_targets, of_features = (pytest.approx(np.sqrt(squared * count), rel=1e-9) for count in (1, P))
-    assert [once for once in moved if once[0] < 100] == [(of_targets, 1), (of_features, 1)]
+    assert [once for once in moved if once[0] < 100] == [(pytest.approx(np.sqrt(squared), rel=1e-9), 1)]
 
 
 def test_fits_find_what_public_bounds_hide():

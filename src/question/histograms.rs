@@ -13,17 +13,25 @@ use crate::numeric::kernel::MAX_FEATURE;
 
 /// Noisy numbers of values in the bins of every one of some features, or in those of the targets.
 ///
-/// Bins are public: fine ones, 1/32 of the lattice each, the first and the last of them halved again and again towards
-/// the end, where many values may be; and wide ones of an eighth over the same values, which stand out of more noise
-/// where values are spread over many of the fine ones.
-///
-/// **Sensitivity**: a record is in one fine and one wide bin of each of c features. Its contribution has 2 c ones and
-/// no negative entry, so 2 sqrt(c) for a replaced record and sqrt(2 c) for one added or removed, m times that for m of
-/// them. Targets are one feature.
+/// **Sensitivity**: a record is in one fine bin of each of c features, and in one wide bin where there are any. Its
+/// contribution has k = c ones, or 2 c, and no negative entry, so sqrt(2 k) for a replaced record and sqrt(k) for one
+/// added or removed, m times that for m of them. Targets are one feature.
 #[derive(Debug, Clone)]
 pub struct Histograms {
     pub(crate) sum: GaussianSum,
     pub(crate) of: HistogramsOf,
+    pub(crate) bins: Bins,
+}
+
+/// Public bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bins {
+    /// 1/32 of the lattice each, the first and the last halved again and again towards the end, where many values may
+    /// be.
+    Fine,
+    /// These, and wide ones of an eighth over the same values: they stand out of more noise where values are spread
+    /// over many of the fine ones.
+    FineAndWide,
 }
 
 /// What has a histogram.
@@ -45,46 +53,53 @@ const THRESHOLDS: usize = (2 << BITS) + 1;
 const FINE: usize = 32;
 /// Thresholds that a wide bin spans.
 const WIDE: usize = 128;
-/// Bins that a value is in.
-const BINS_OF_ONE: f64 = 2.0;
+impl Bins {
+    /// In how many of them a value is.
+    fn of_one(self) -> usize {
+        match self {
+            Self::Fine => 1,
+            Self::FineAndWide => 2,
+        }
+    }
 
-/// The thresholds of each bin in turn, the fine ones first.
-pub(crate) fn bins() -> Vec<Range<usize>> {
-    let halves = || (0..FINE.ilog2()).map(|k| 1 << k);
-    let whole = repeat_n(FINE, (THRESHOLDS - 1) / FINE - 2);
-    // No value is at the first threshold, which is one step beyond the lattice.
-    let fine = ([2].into_iter().chain(halves()))
-        .chain(whole)
-        .chain(halves().rev())
-        .chain([1]);
-    let wide = [WIDE + 1]
-        .into_iter()
-        .chain(repeat_n(WIDE, THRESHOLDS / WIDE - 1));
-    let mut start = 0;
-    let ranges = fine.chain(wide).map(|width| {
-        let bin = start..start + width;
-        start = bin.end % THRESHOLDS;
-        bin
-    });
-    ranges.collect()
-}
+    /// The thresholds of each in turn, the fine ones first.
+    pub(crate) fn thresholds(self) -> Vec<Range<usize>> {
+        let halves = || (0..FINE.ilog2()).map(|k| 1 << k);
+        let whole = repeat_n(FINE, (THRESHOLDS - 1) / FINE - 2);
+        // No value is at the first threshold, which is one step beyond the lattice.
+        let fine = ([2].into_iter().chain(halves()))
+            .chain(whole)
+            .chain(halves().rev())
+            .chain([1]);
+        let wide = [WIDE + 1]
+            .into_iter()
+            .chain(repeat_n(WIDE, THRESHOLDS / WIDE - 1))
+            .filter(|_| self == Self::FineAndWide);
+        let mut start = 0;
+        let bins = fine.chain(wide).map(|width| {
+            let bin = start..start + width;
+            start = bin.end % THRESHOLDS;
+            bin
+        });
+        bins.collect()
+    }
 
-impl Histograms {
-    /// The bins in scaled units of a centred schema, the fine ones first, both kinds ascending: a bin has the values
-    /// above its first end, up to its second.
+    /// Their ends in scaled units of a centred schema, of the fine ones first, both kinds ascending: a bin has the
+    /// values above its first end, up to its second.
     ///
     /// ```
-    /// use dpsparse::question::Histograms;
+    /// use dpsparse::question::Bins;
     ///
-    /// let bins = Histograms::bins();
-    /// assert!(bins.iter().all(|(low, high)| low < high));
-    /// assert_eq!(bins.iter().filter(|(low, high)| (*low..*high).contains(&0.3)).count(), 2);
+    /// for (bins, of_one) in [(Bins::Fine, 1), (Bins::FineAndWide, 2)] {
+    ///     let holds = |(low, high): &(f64, f64)| *low < 0.3 && 0.3 <= *high;
+    ///     assert_eq!(bins.ends().iter().filter(|bin| holds(bin)).count(), of_one);
+    /// }
     /// ```
-    pub fn bins() -> Vec<(f64, f64)> {
+    pub fn ends(self) -> Vec<(f64, f64)> {
         let lowest = (THRESHOLDS as i64 - 1) / 2 * STRIDE;
         let at = |threshold: i64| (threshold * STRIDE - lowest) as f64 / f64::from(MAX_FEATURE);
         let ends = |bin: Range<usize>| (at(bin.start as i64 - 1), at(bin.end as i64 - 1));
-        bins().into_iter().map(ends).collect()
+        self.thresholds().into_iter().map(ends).collect()
     }
 }
 
@@ -98,6 +113,7 @@ impl Statement {
         self: &Arc<Self>,
         multiplier: f64,
         of: HistogramsOf,
+        bins: Bins,
     ) -> Result<Question<Histograms>> {
         let schema = self.schema();
         let count = match &of {
@@ -115,12 +131,12 @@ impl Statement {
             }
             HistogramsOf::Targets => 1,
         };
-        let contribution = sqrt_up(BINS_OF_ONE * count as f64);
+        let contribution = sqrt_up((bins.of_one() * count) as f64);
         let exact = mul_up(self.changed_non_negative(), contribution);
-        let entries = count * bins().len();
+        let entries = count * bins.thresholds().len();
         let sum = GaussianSum::new(exact, entries as f64, multiplier)?;
         let events = vec![(sum.event()?, 1)];
-        Ok(Question::new(self, Histograms { sum, of }, events))
+        Ok(Question::new(self, Histograms { sum, of, bins }, events))
     }
 }
 
@@ -133,6 +149,16 @@ impl Question<Histograms> {
     /// One unit of the answer in records.
     pub fn unit(&self) -> f64 {
         self.answer.sum.unit()
+    }
+
+    /// Standard deviation of the noise on a bin, in records.
+    pub fn noise(&self) -> f64 {
+        self.noise_scale() * self.unit()
+    }
+
+    /// Its bins.
+    pub fn bins(&self) -> Bins {
+        self.answer.bins
     }
 
     /// What has a histogram.
@@ -157,24 +183,25 @@ mod tests {
         Statement::new(schema, 100, adjacency, person).unwrap()
     }
 
-    /// 2 sqrt(c) of a replaced record, sqrt(2 c) of one that is added, as often as a person has records.
+    /// sqrt(2 k) of a replaced record in k bins, sqrt(k) of one that is added, as often as a person has records.
     #[test]
-    fn the_sensitivity_is_that_of_two_bins_a_feature() {
+    fn the_sensitivity_is_that_of_a_bin_of_each_kind_a_feature() {
         let replace = Adjacency::ReplaceOne;
         for (adjacency, person, squared) in [
-            (replace, 1, 4.0),
-            (Adjacency::AddRemove, 1, 2.0),
-            (replace, 3, 36.0),
+            (replace, 1, 2.0),
+            (Adjacency::AddRemove, 1, 1.0),
+            (replace, 3, 18.0),
         ] {
-            for c in 1..=5u32 {
+            for (c, (bins, of_one)) in (1..=5u32)
+                .flat_map(|c| [(Bins::Fine, 1.0), (Bins::FineAndWide, 2.0)].map(|bins| (c, bins)))
+            {
                 let about = statement(adjacency, person);
-                let question = about
-                    .histograms(7.0, HistogramsOf::Features((0..c).collect()))
-                    .unwrap();
+                let of = HistogramsOf::Features((0..c).collect());
+                let question = about.histograms(7.0, of, bins).unwrap();
                 let [(Event::Gaussian { sensitivity, sigma }, 1)] = question.events()[..] else {
                     panic!("{:?}", question.events());
                 };
-                let exact = (squared * f64::from(c)).sqrt();
+                let exact = (squared * of_one * f64::from(c)).sqrt();
                 assert!(sensitivity >= exact && sensitivity < exact * (1.0 + 1e-12));
                 assert!(sigma >= 7.0 * sensitivity && question.noise_scale() == sigma);
             }
@@ -184,15 +211,10 @@ mod tests {
     #[test]
     fn features_are_those_of_the_records_in_order() {
         let about = statement(Adjacency::ReplaceOne, 1);
-        assert!(
-            about
-                .histograms(1.0, HistogramsOf::Features(vec![0, 4]))
-                .is_ok()
-        );
+        let ask = |features| about.histograms(1.0, HistogramsOf::Features(features), Bins::Fine);
+        assert!(ask(vec![0, 4]).is_ok());
         for features in [vec![], vec![5], vec![1, 1], vec![2, 0]] {
-            let error = about
-                .histograms(1.0, HistogramsOf::Features(features))
-                .unwrap_err();
+            let error = ask(features).err().unwrap();
             assert_eq!(error.to_string(), "scale needs features of the records");
         }
     }

@@ -10,9 +10,9 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
-use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, HISTOGRAM_NOISE};
+use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, HISTOGRAM_NOISE, WIDE_BINS_NOISE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
-use crate::question::{AbsoluteSums, Histograms, HistogramsOf, Ranges, RangesOf};
+use crate::question::{AbsoluteSums, Bins, Histograms, HistogramsOf, Ranges, RangesOf};
 
 /// The ends of a range of a law that is known but for its middle and deviation.
 const QUARTILE: f64 = 0.25;
@@ -156,19 +156,20 @@ fn histograms(
         return Ok(None);
     }
     let n = statement.n_samples() as f64;
+    let of = |multiplier: f64, bins: Bins| {
+        statement.histograms(multiplier, HistogramsOf::Features(features.clone()), bins)
+    };
     let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
-    let question = statement.histograms(multiplier, HistogramsOf::Features(features.clone()))?;
-    let noise = question.noise_scale() * question.unit() / n;
-    if noise > HISTOGRAM_NOISE {
-        return Ok(None);
-    }
+    let fine = of(multiplier, Bins::Fine)?;
+    let noise = fine.noise() / n;
     if noise < ENOUGH_NOISE {
-        let multiplier = multiplier * (ENOUGH_NOISE / noise);
-        return statement
-            .histograms(multiplier, HistogramsOf::Features(features))
-            .map(Some);
+        return of(multiplier * (ENOUGH_NOISE / noise), Bins::Fine).map(Some);
     }
-    Ok(Some(question))
+    if noise < WIDE_BINS_NOISE {
+        return Ok(Some(fine));
+    }
+    let both = of(multiplier, Bins::FineAndWide)?;
+    Ok(Some(both).filter(|both| both.noise() / n <= HISTOGRAM_NOISE))
 }
 
 /// Features that have a histogram each.
@@ -182,7 +183,7 @@ fn features_of(question: &Question<Histograms>) -> &[u32] {
 /// Quartiles of the laws of features that have a spread.
 fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement) -> Found {
     let schema = statement.schema();
-    let laws = Laws::new();
+    let laws = Laws::new(question.bins());
     let n = statement.n_samples() as f64;
     let all = features_of(question);
     let of_one = |(&j, noisy): (&u32, &[i64])| {

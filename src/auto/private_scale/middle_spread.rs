@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, HISTOGRAM_NOISE, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS,
-    TARGET_NOISE, TARGET_SHARE, level_times_epsilon0, range_within,
+    DISTANCE_NATS, HISTOGRAM_NATS, HISTOGRAM_NOISE, LEAST_LEVEL, MODEL_NATS, MOST_SHARE,
+    SIDE_SHARE, TARGET_NATS, TARGET_NOISE, TARGET_SHARE, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Planned, Question, Session, Statement, Target};
-use crate::question::{Histograms, HistogramsOf, TargetQuantile, TargetValue};
+use crate::question::{Bins, Histograms, HistogramsOf, TargetQuantile, TargetValue};
 
 /// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
 /// [`TARGET_SHARE`].
@@ -54,7 +54,8 @@ impl MiddleAndSpread {
         let statement = &problem.statement;
         let [usual, most, all] = affordable(rho);
         let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
-        if usual < fine && problem.schema().target().units().is_none() {
+        let few = most < of_median(HISTOGRAM_NATS, n, person);
+        if few && problem.schema().target().units().is_none() {
             let histogram = histogram_of_targets(statement, rho)?;
             return Ok(histogram.map(Self::Histogram));
         }
@@ -114,7 +115,7 @@ impl MiddleAndSpread {
                     _ => Zero::Elsewhere,
                 };
                 let n = statement.n_samples() as f64;
-                let found = Laws::new().found(histogram, &noisy, n, zero);
+                let found = Laws::new(histogram.bins()).found(histogram, &noisy, n, zero);
                 Ok((found.mean.clamp(-1.0, 1.0), found.spread.max(NARROW)))
             }
         }
@@ -128,14 +129,14 @@ fn histogram_of_targets(
 ) -> Result<Option<Question<Histograms>>> {
     let multiplier = |share: f64| 1.0 / (2.0 * share * rho).sqrt();
     // Of a multiplier of 1, in units of n: noise is in proportion to the multiplier.
-    let one = statement.histograms(1.0, HistogramsOf::Targets)?;
-    let noise = one.noise_scale() * one.unit() / statement.n_samples() as f64;
+    let of = |multiplier: f64| {
+        statement.histograms(multiplier, HistogramsOf::Targets, Bins::FineAndWide)
+    };
+    let noise = of(1.0)?.noise() / statement.n_samples() as f64;
     let [fine, sure] = TARGET_NOISE.map(|noise_wanted| noise_wanted / noise);
     let wanted = (fine.max(multiplier(MOST_SHARE))).min(sure.max(multiplier(TARGET_SHARE)));
     if wanted * noise > HISTOGRAM_NOISE {
         return Ok(None);
     }
-    statement
-        .histograms(wanted, HistogramsOf::Targets)
-        .map(Some)
+    of(wanted).map(Some)
 }

@@ -3,7 +3,7 @@
 use crate::numeric::normal;
 use crate::plan::defaults::{HISTOGRAM_NEAR, HISTOGRAM_NEAR_SHARE};
 use crate::privacy::Question;
-use crate::question::Histograms;
+use crate::question::{Bins, Histograms};
 
 /// Largest deviation that is looked for: of values all over the bounds, nearly.
 const WIDEST: f64 = 0.6;
@@ -89,8 +89,8 @@ impl Law {
 }
 
 impl Laws {
-    pub(super) fn new() -> Self {
-        let bins = Histograms::bins();
+    pub(super) fn new(bins: Bins) -> Self {
+        let bins = bins.ends();
         let mut all = Self {
             laws: Vec::new(),
             shares: Vec::new(),
@@ -131,7 +131,7 @@ impl Laws {
         zero: Zero,
     ) -> Posterior {
         let noisy: Vec<f64> = noisy.iter().map(|&h| h as f64 * of.unit()).collect();
-        self.posterior(&noisy, n, of.noise_scale() * of.unit(), zero)
+        self.posterior(&noisy, n, of.noise(), zero)
     }
 
     /// After `noisy` numbers of n values in the bins, whose noise has standard deviation `sigma`.
@@ -167,6 +167,8 @@ impl Laws {
 mod tests {
     use super::*;
 
+    const BOTH: Bins = Bins::FineAndWide;
+
     /// Numbers of n normal values in the bins, as they are expected.
     fn histogram(middle: f64, deviation: f64, n: f64) -> Vec<f64> {
         let up_to = |end: f64| match end {
@@ -175,13 +177,13 @@ mod tests {
             _ => n * normal::cdf((end - middle) / deviation),
         };
         let number = |&(low, high): &(f64, f64)| up_to(high) - up_to(low);
-        Histograms::bins().iter().map(number).collect()
+        BOTH.ends().iter().map(number).collect()
     }
 
     /// With little noise middle and spread are found, wherever values are, by bins that are as fine as they are spread.
     #[test]
     fn spreads_are_found() {
-        let laws = Laws::new();
+        let laws = Laws::new(BOTH);
         for (middle, deviation) in [
             (0.0, 0.3),
             (-0.9, 0.03),
@@ -211,15 +213,15 @@ mod tests {
     #[test]
     fn equal_values_have_none() {
         let first = |&(low, _): &(f64, f64)| if low < -1.0 { 1000.0 } else { 0.0 };
-        let noisy: Vec<f64> = Histograms::bins().iter().map(first).collect();
-        let found = Laws::new().posterior(&noisy, 1000.0, 20.0, Zero::Low);
+        let noisy: Vec<f64> = BOTH.ends().iter().map(first).collect();
+        let found = Laws::new(BOTH).posterior(&noisy, 1000.0, 20.0, Zero::Low);
         assert!(found.deviation < NARROW && found.spread < NARROW);
     }
 
     /// The more noise there is, the wider: with so much that nothing is known, values may be anywhere.
     #[test]
     fn noise_makes_spreads_wider() {
-        let laws = Laws::new();
+        let laws = Laws::new(BOTH);
         let noisy = histogram(-0.8, 0.05, 1000.0);
         let found = |sigma: f64| laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
         let spreads = [20.0, 200.0, 800.0, 1e4].map(|sigma| found(sigma).deviation);
@@ -235,7 +237,7 @@ mod tests {
     /// What noise hides makes a value uncertain, and no law wider: spreads of targets stay what is typical.
     #[test]
     fn noise_does_not_widen_what_is_typical() {
-        let laws = Laws::new();
+        let laws = Laws::new(BOTH);
         let noisy = histogram(-0.8, 0.05, 1000.0);
         for sigma in [20.0, 800.0, 1e4] {
             let found = laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
@@ -247,8 +249,8 @@ mod tests {
     /// Where a feature is not negative, what the bins leave open is looked for near zero.
     #[test]
     fn values_are_expected_near_zero() {
-        let laws = Laws::new();
-        let nothing = vec![0.0; Histograms::bins().len()];
+        let laws = Laws::new(BOTH);
+        let nothing = vec![0.0; BOTH.ends().len()];
         let mean = |zero: Zero| laws.posterior(&nothing, 1000.0, 1e6, zero).mean;
         assert!(mean(Zero::Elsewhere).abs() < 1e-5);
         assert!(mean(Zero::Low) < -0.3);

@@ -3,7 +3,7 @@ use super::{Answer, Room};
 use crate::error::Result;
 use crate::privacy::records::{Pass, States};
 use crate::privacy::thresholds::FloatThresholds;
-use crate::question::histograms::{BITS, STRIDE, bins};
+use crate::question::histograms::{BITS, STRIDE};
 use crate::question::{Histograms, HistogramsOf, TargetValue};
 
 impl Answer for Histograms {
@@ -13,7 +13,7 @@ impl Answer for Histograms {
     type State = States;
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<i64>> {
-        let bins = bins();
+        let bins = self.bins.thresholds();
         let mut numbers = Vec::new();
         let mut add = |counts: &[i64]| {
             numbers.extend((bins.iter()).map(|bin| counts[bin.clone()].iter().sum::<i64>()));

@@ -67,8 +67,8 @@ pub(super) fn grid(stride: i64) -> Thresholds {
 mod tests {
     use super::*;
     use crate::privacy::thresholds::FloatThresholds;
-    use crate::question::Histograms;
-    use crate::question::histograms::{BITS, STRIDE, bins};
+    use crate::question::Bins;
+    use crate::question::histograms::{BITS, STRIDE};
     use crate::question::ranges::{MOST_CANDIDATES, stride};
 
     /// What is released for a value is within the resolution of it, on coarse grids too, and on either side alike.
@@ -96,7 +96,9 @@ mod tests {
     /// targets but for the lattice's last unit.
     #[test]
     fn bins_of_histograms_are_made_of_thresholds() {
-        let (at, bins) = (grid(STRIDE), bins());
+        let (at, both) = (grid(STRIDE), Bins::FineAndWide);
+        let bins = both.thresholds();
+        assert!(bins.starts_with(&Bins::Fine.thresholds()));
         let kinds = bins.iter().filter(|bin| bin.start == 0).count();
         assert_eq!(kinds, 2);
         for pair in bins.windows(2) {
@@ -111,7 +113,7 @@ mod tests {
         let most = f64::from(MAX_FEATURE);
         let targets = FloatThresholds::Even(BITS);
         assert_eq!(targets.len(), at.len());
-        for (bin, (low, high)) in bins.iter().zip(Histograms::bins()) {
+        for (bin, (low, high)) in bins.iter().zip(both.ends()) {
             assert_eq!(at.at(bin.end - 1) as f64 / most, high);
             assert!((targets.at(bin.end - 1) - high).abs() < 1.5 / most);
             match bin.start {

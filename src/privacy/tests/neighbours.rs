@@ -23,7 +23,7 @@ use crate::privacy::{
     Curator, FeatureMap, Geometry, MemoryLedger, RoomModel, RunningPlan, RunningSoftmax,
 };
 use crate::question::{
-    DescentOptions, HistogramsOf, LinearModel, PermutedOptions, Point, PointNoise, RangesOf,
+    Bins, DescentOptions, HistogramsOf, LinearModel, PermutedOptions, Point, PointNoise, RangesOf,
     SelectionNoise, TargetValue, stability,
 };
 use crate::question::{Question, Statement};
@@ -176,9 +176,14 @@ fn sums_move_by_no_more_than_their_sensitivity() {
                 reached[1].add(&setting, moved, gaussian(&question));
                 let features: Vec<u32> = (0..n_features(&setting) as u32).collect();
                 let classes = setting.about.schema().target().is_classes();
-                for of in [HistogramsOf::Features(features), HistogramsOf::Targets] {
+                let of_features = HistogramsOf::Features(features);
+                for (of, bins) in [
+                    (of_features.clone(), Bins::Fine),
+                    (of_features, Bins::FineAndWide),
+                    (HistogramsOf::Targets, Bins::FineAndWide),
+                ] {
                     let reals = of != HistogramsOf::Targets || !classes;
-                    let question = setting.about.histograms(multiplier, of);
+                    let question = setting.about.histograms(multiplier, of, bins);
                     assert_eq!(question.is_ok(), reals);
                     let Ok(question) = question else { continue };
                     let moved = setting.worst(
