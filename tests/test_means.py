@@ -81,10 +81,10 @@ def test_a_row_norm_is_no_reason_to_stay_where_features_are():
 def test_fits_are_better_around_means():
     X, y = drawn(N)
     tested = drawn(5_000, seed=2)
-    around = [regressor(seed, epsilon=0.2).fit(X, y).score(*tested) for seed in range(20)]
+    around = [regressor(seed).fit(X, y).score(*tested) for seed in range(20)]
     # The same numbers, whose bounds say nothing of zero.
     bounds = (BOUNDS[0] - 1e-3, BOUNDS[1])
-    without = [regressor(seed, epsilon=0.2, bounds=bounds).fit(X, y).score(*tested) for seed in range(20)]
+    without = [regressor(seed, bounds=bounds).fit(X, y).score(*tested) for seed in range(20)]
     assert np.mean(around) > np.mean(without) + 0.02
 
 

@@ -66,7 +66,7 @@ pub use feature_map::{FeatureMap, Units};
 pub use gains::Gains;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};
-pub use histograms::Histograms;
+pub use histograms::{Bins, Histograms, HistogramsOf};
 pub use image_sums::ImageSums;
 pub use lattice::{GAMMA_FAILURE, PointNoise};
 pub use mean_count::MeanCount;

@@ -1,14 +1,15 @@
 //! Where counts lie, and how far apart: upper bounds say little, and every clamp is in units of their spread.
 
 use super::middle_spread::MiddleAndSpread;
+use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     COUNT_CLAMP, COUNT_OPEN, COUNT_RATE, COUNT_ROOM, LEAST_LEVEL, LINE_DEFAULT_SHARE,
     count_line_clamp, noise_allows, size_of_counts,
 };
-use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
-use crate::question::{TargetQuantile, TargetValue};
+use crate::privacy::{FeatureMap, Planned, Session, Target};
+use crate::question::TargetValue;
 
 /// A median of counts and a quantile of the distances from it; counts are mapped so that their spread, about one
 /// standard deviation, is a unit of rates.
@@ -71,11 +72,11 @@ impl CountScale {
     }
 
     pub fn planned(&self) -> impl Iterator<Item = Planned> {
-        self.questions().map(Question::once)
+        self.targets.planned()
     }
 
-    pub fn questions(&self) -> impl Iterator<Item = &Question<TargetQuantile>> {
-        self.targets.questions()
+    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
+        self.targets.events()
     }
 
     /// Asks, and adds what it learns to `map`.

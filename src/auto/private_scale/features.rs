@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::ranges::{Found, RangeChoice, clipped_at_deviations, every, map_of_ranges, not_unit};
 use super::releases::{MapAndRanges, Scales};
-use super::spread::{Laws, Zero};
+use super::spread::{Laws, NARROW, Zero};
 use super::weights::weights_of;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
-use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, MOST_NOISE};
+use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, HISTOGRAM_NOISE, WIDE_BINS_NOISE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
-use crate::question::{AbsoluteSums, Histograms, Ranges, RangesOf};
+use crate::question::{AbsoluteSums, Bins, Histograms, HistogramsOf, Ranges, RangesOf};
 
 /// The ends of a range of a law that is known but for its middle and deviation.
 const QUARTILE: f64 = 0.25;
@@ -78,7 +78,7 @@ impl OfFeatures {
                 RangesOf::Each(features) => of(features) && !schema.bounds().is_unit(j),
                 RangesOf::Together(_) => true,
             },
-            Self::Histograms(histograms) => of(histograms.features()),
+            Self::Histograms(histograms) => of(features_of(histograms)),
             Self::Weights(_) => true,
         }
     }
@@ -106,7 +106,7 @@ impl OfFeatures {
                 RangesOf::Together(_) => "one range for all features".into(),
             },
             Self::Histograms(histograms) => {
-                format!("histograms of {} features", histograms.features().len())
+                format!("histograms of {} features", features_of(histograms).len())
             }
             Self::Weights(_) => "weights of the columns".into(),
         }
@@ -156,36 +156,44 @@ fn histograms(
         return Ok(None);
     }
     let n = statement.n_samples() as f64;
+    let of = |multiplier: f64, bins: Bins| {
+        statement.histograms(multiplier, HistogramsOf::Features(features.clone()), bins)
+    };
     let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
-    let question = statement.histograms(multiplier, features.clone())?;
-    let noise = question.noise_scale() * question.unit() / n;
-    if noise > MOST_NOISE {
-        return Ok(None);
-    }
+    let fine = of(multiplier, Bins::Fine)?;
+    let noise = fine.noise() / n;
     if noise < ENOUGH_NOISE {
-        let multiplier = multiplier * (ENOUGH_NOISE / noise);
-        return statement.histograms(multiplier, features).map(Some);
+        return of(multiplier * (ENOUGH_NOISE / noise), Bins::Fine).map(Some);
     }
-    Ok(Some(question))
+    if noise < WIDE_BINS_NOISE {
+        return Ok(Some(fine));
+    }
+    let both = of(multiplier, Bins::FineAndWide)?;
+    Ok(Some(both).filter(|both| both.noise() / n <= HISTOGRAM_NOISE))
+}
+
+/// Features that have a histogram each.
+fn features_of(question: &Question<Histograms>) -> &[u32] {
+    match question.of() {
+        HistogramsOf::Features(features) => features,
+        HistogramsOf::Targets => &[],
+    }
 }
 
 /// Quartiles of the laws of features that have a spread.
 fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement) -> Found {
     let schema = statement.schema();
-    let laws = Laws::new();
+    let laws = Laws::new(question.bins());
     let n = statement.n_samples() as f64;
-    let sigma = question.noise_scale() * question.unit();
-    let bins = noisy.len() / question.features().len();
+    let all = features_of(question);
     let of_one = |(&j, noisy): (&u32, &[i64])| {
-        let noisy: Vec<f64> = (noisy.iter())
-            .map(|&h| h as f64 * question.unit())
-            .collect();
-        let law = laws.posterior(&noisy, n, sigma, zero(schema, j as usize))?;
-        let (mean, quartile) = (law.0, upper_quantile(QUARTILE) * law.1);
-        Some((j, (mean - quartile, mean + quartile)))
+        let zero = Zero::of(schema.bounds().of(j as usize));
+        let found = laws.found(question, noisy, n, zero);
+        let quartile = upper_quantile(QUARTILE) * found.deviation;
+        let range = (found.mean - quartile, found.mean + quartile);
+        (found.deviation > NARROW).then_some((j, range))
     };
-    let (features, ranges) = (question.features().iter())
-        .zip(noisy.chunks_exact(bins))
+    let (features, ranges) = (all.iter().zip(noisy.chunks_exact(noisy.len() / all.len())))
         .filter_map(of_one)
         .unzip();
     Found {
@@ -193,13 +201,5 @@ fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement
         ranges,
         level: QUARTILE,
         resolution: 0.0,
-    }
-}
-
-fn zero(schema: &Schema, j: usize) -> Zero {
-    match schema.bounds().of(j) {
-        (0.0, _) => Zero::Low,
-        (_, 0.0) => Zero::High,
-        _ => Zero::Elsewhere,
     }
 }

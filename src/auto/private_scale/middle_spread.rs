@@ -1,14 +1,18 @@
-//! A median of the targets, and how far from it they lie.
+//! A middle of the targets, and how far from it they lie.
 
+use std::sync::Arc;
+
+use super::spread::{Laws, NARROW, Zero};
+use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS, TARGET_SHARE,
-    level_times_epsilon0, range_within,
+    DISTANCE_NATS, HISTOGRAM_NATS, HISTOGRAM_NOISE, LEAST_LEVEL, MODEL_NATS, MOST_SHARE,
+    SIDE_SHARE, TARGET_NATS, TARGET_NOISE, TARGET_SHARE, level_times_epsilon0, range_within,
 };
-use crate::privacy::{Question, Session};
-use crate::question::{TargetQuantile, TargetValue};
+use crate::privacy::{Planned, Question, Session, Statement, Target};
+use crate::question::{Bins, Histograms, HistogramsOf, TargetQuantile, TargetValue};
 
 /// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
 /// [`TARGET_SHARE`].
@@ -28,13 +32,18 @@ pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool
     most >= of_median(MODEL_NATS, n, person)
 }
 
-/// Two choices of bounded range.
+/// What tells the middle and the spread.
 #[derive(Debug)]
-pub(super) struct MiddleAndSpread {
-    median: Question<TargetQuantile>,
-    distance: Question<TargetQuantile>,
-    /// Distance of the second quantile in standard deviations of a normal law.
-    deviations: f64,
+pub(super) enum MiddleAndSpread {
+    /// Two choices of bounded range.
+    Quantiles {
+        median: Question<TargetQuantile>,
+        distance: Question<TargetQuantile>,
+        /// Distance of the second quantile in standard deviations of a normal law.
+        deviations: f64,
+    },
+    /// Of reals, where these would take much of a budget: what noise leaves of a histogram.
+    Histogram(Question<Histograms>),
 }
 
 impl MiddleAndSpread {
@@ -42,8 +51,14 @@ impl MiddleAndSpread {
     /// too small.
     pub fn new(problem: &Problem, rho: f64, lowest: f64) -> Result<Option<Self>> {
         let (n, person) = (problem.n_samples(), problem.records_per_person());
+        let statement = &problem.statement;
         let [usual, most, all] = affordable(rho);
         let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
+        let few = most < of_median(HISTOGRAM_NATS, n, person);
+        if few && problem.schema().target().units().is_none() {
+            let histogram = histogram_of_targets(statement, rho)?;
+            return Ok(histogram.map(Self::Histogram));
+        }
         let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
         let worth = usual.max(most.min(fine)).max(all.min(sure));
         // No more than the lowest level wants.
@@ -52,22 +67,76 @@ impl MiddleAndSpread {
             return Ok(None);
         }
         let tail = (wanted / epsilon0).clamp(lowest, 0.5);
-        let statement = &problem.statement;
-        Ok(Some(Self {
+        Ok(Some(Self::Quantiles {
             median: statement.target_quantile(epsilon0, 0.5)?,
             distance: statement.target_quantile(epsilon0, 1.0 - tail)?,
             deviations: upper_quantile(tail / 2.0),
         }))
     }
 
-    pub fn questions(&self) -> impl Iterator<Item = &Question<TargetQuantile>> {
-        [&self.median, &self.distance].into_iter()
+    pub fn planned(&self) -> impl Iterator<Item = Planned> {
+        let planned = match self {
+            Self::Quantiles {
+                median, distance, ..
+            } => vec![median.once(), distance.once()],
+            Self::Histogram(histogram) => vec![histogram.once()],
+        };
+        planned.into_iter()
     }
 
-    /// The median, on the grid of `value`, and about one standard deviation of the targets, if they are normal.
-    pub fn release(&self, session: &mut Session<'_>, value: TargetValue) -> Result<(f64, f64)> {
-        let median = session.ask(&self.median, value)?;
-        let distance = session.ask(&self.distance, TargetValue::DistanceFrom(median))?;
-        Ok((median, distance / self.deviations))
+    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
+        let [first, second] = match self {
+            Self::Quantiles {
+                median, distance, ..
+            } => [median.events(), distance.events()],
+            Self::Histogram(histogram) => [histogram.events(), &[]],
+        };
+        first.iter().chain(second)
     }
+
+    /// The middle, and about one standard deviation of the targets, if they are normal. Of quantiles, on the grid of
+    /// `value`.
+    pub fn release(&self, session: &mut Session<'_>, value: TargetValue) -> Result<(f64, f64)> {
+        match self {
+            Self::Quantiles {
+                median,
+                distance,
+                deviations,
+            } => {
+                let median = session.ask(median, value)?;
+                let distance = session.ask(distance, TargetValue::DistanceFrom(median))?;
+                Ok((median, distance / deviations))
+            }
+            Self::Histogram(histogram) => {
+                let noisy = session.ask(histogram, ())?;
+                let statement = session.statement();
+                let zero = match statement.schema().target() {
+                    Target::Interval { low, high } => Zero::of((low, high)),
+                    _ => Zero::Elsewhere,
+                };
+                let n = statement.n_samples() as f64;
+                let found = Laws::new(histogram.bins()).found(histogram, &noisy, n, zero);
+                Ok((found.mean.clamp(-1.0, 1.0), found.spread.max(NARROW)))
+            }
+        }
+    }
+}
+
+/// Of the targets, with as little noise as a budget is worth; None where it hides them.
+fn histogram_of_targets(
+    statement: &Arc<Statement>,
+    rho: f64,
+) -> Result<Option<Question<Histograms>>> {
+    let multiplier = |share: f64| 1.0 / (2.0 * share * rho).sqrt();
+    // Of a multiplier of 1, in units of n: noise is in proportion to the multiplier.
+    let of = |multiplier: f64| {
+        statement.histograms(multiplier, HistogramsOf::Targets, Bins::FineAndWide)
+    };
+    let noise = of(1.0)?.noise() / statement.n_samples() as f64;
+    let [fine, sure] = TARGET_NOISE.map(|noise_wanted| noise_wanted / noise);
+    let wanted = (fine.max(multiplier(MOST_SHARE))).min(sure.max(multiplier(TARGET_SHARE)));
+    if wanted * noise > HISTOGRAM_NOISE {
+        return Ok(None);
+    }
+    of(wanted).map(Some)
 }

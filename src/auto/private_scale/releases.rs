@@ -131,11 +131,8 @@ impl Releases {
         let features = self.features.iter().flat_map(OfFeatures::events);
         let means = self.means.iter().flat_map(Means::events);
         let norm = self.norm.iter().flat_map(Question::events);
-        let counts = self.counts.iter().flat_map(CountScale::questions);
-        let target = (self.target.iter())
-            .flat_map(TargetScale::questions)
-            .chain(counts)
-            .flat_map(Question::events);
+        let counts = self.counts.iter().flat_map(CountScale::events);
+        let target = (self.target.iter().flat_map(TargetScale::events)).chain(counts);
         let of_features = features.chain(means);
         target.chain(of_features).chain(norm).copied().collect()
     }

@@ -1,6 +1,7 @@
 //! Where the targets of a regression lie, and how far apart: bounds say little, and every clamp is in these units.
 
 use super::middle_spread::MiddleAndSpread;
+use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::loss::{Admitted, Growth, Huber, Pinball};
 use crate::plan::Problem;
@@ -16,7 +17,7 @@ pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
 }
 
-/// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is
+/// A middle and a spread, and where it is worth it a quantile of the distances; targets are mapped so that [`TargetScale::spread`] is
 /// about one standard deviation of them, if they are normal, or more, where a sure tail is farther out than that leaves
 /// room for.
 #[derive(Debug)]
@@ -89,11 +90,13 @@ impl TargetScale {
     }
 
     pub fn planned(&self) -> impl Iterator<Item = Planned> {
-        self.questions().map(Question::once)
+        let tail = self.tail.iter().map(Question::once);
+        self.targets.planned().chain(tail)
     }
 
-    pub fn questions(&self) -> impl Iterator<Item = &Question<TargetQuantile>> {
-        self.targets.questions().chain(&self.tail)
+    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
+        let tail = self.tail.iter().flat_map(Question::events);
+        self.targets.events().chain(tail)
     }
 
     /// Asks, and adds what it learns to `map`.

@@ -25,8 +25,7 @@ pub const MOST_SHARE: f64 = 0.4;
 /// histograms, on a bin in units of n, where laws are not normal anyway. Of these .02 and .04 are alike.
 pub const ENOUGH_NOISE: f64 = 0.01;
 
-/// The same beyond which they are not worth it: of means .15, .3, .5 and .6 are alike on 111 tables; histograms with .5
-/// take .1 and .06 of R^2 from two of 68 regressions at epsilon 0.1, and bring .05 to one.
+/// The same beyond which means are not worth it: .15, .3, .5 and .6 are alike on 111 tables.
 pub const MOST_NOISE: f64 = 0.4;
 
 /// n mu: records per unit of noise on a sum of bounded contributions, under a zCDP budget.

@@ -2,8 +2,9 @@ use super::ranges::{FEATURES, grid};
 use super::{Answer, Room};
 use crate::error::Result;
 use crate::privacy::records::{Pass, States};
-use crate::question::Histograms;
-use crate::question::histograms::{STRIDE, thresholds_up_to};
+use crate::privacy::thresholds::FloatThresholds;
+use crate::question::histograms::{BITS, STRIDE};
+use crate::question::{Histograms, HistogramsOf, TargetValue};
 
 impl Answer for Histograms {
     type At<'a> = ();
@@ -12,21 +13,29 @@ impl Answer for Histograms {
     type State = States;
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<i64>> {
-        let at = grid(STRIDE);
-        let bins = thresholds_up_to();
-        let mut numbers = Vec::with_capacity(self.features.len() * bins.len());
-        for features in self.features.chunks(FEATURES) {
-            let pass = Pass::Ranges {
-                features: Some(features),
-                at,
-            };
-            let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-            for counts in counts.chunks_exact(at.len()) {
-                let mut start = 0;
-                for &end in &bins {
-                    numbers.push(counts[start..end].iter().sum());
-                    start = end;
+        let bins = self.bins.thresholds();
+        let mut numbers = Vec::new();
+        let mut add = |counts: &[i64]| {
+            numbers.extend((bins.iter()).map(|bin| counts[bin.clone()].iter().sum::<i64>()));
+        };
+        match &self.of {
+            HistogramsOf::Features(features) => {
+                let at = grid(STRIDE);
+                for features in features.chunks(FEATURES) {
+                    let pass = Pass::Ranges {
+                        features: Some(features),
+                        at,
+                    };
+                    let counts = room.records.fold(&pass, room.state, room.watch)?.0;
+                    counts.chunks_exact(at.len()).for_each(&mut add);
                 }
+            }
+            HistogramsOf::Targets => {
+                let pass = Pass::Targets {
+                    value: TargetValue::Itself,
+                    thresholds: &FloatThresholds::Even(BITS),
+                };
+                add(&room.records.fold(&pass, room.state, room.watch)?.0);
             }
         }
         self.sum.add(&self.sum.floored(numbers), 1.0, room.source)

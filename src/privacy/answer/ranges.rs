@@ -66,8 +66,9 @@ pub(super) fn grid(stride: i64) -> Thresholds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::Histograms;
-    use crate::question::histograms::{STRIDE, thresholds_up_to};
+    use crate::privacy::thresholds::FloatThresholds;
+    use crate::question::Bins;
+    use crate::question::histograms::{BITS, STRIDE};
     use crate::question::ranges::{MOST_CANDIDATES, stride};
 
     /// What is released for a value is within the resolution of it, on coarse grids too, and on either side alike.
@@ -91,15 +92,34 @@ mod tests {
         }
     }
 
-    /// All values of the lattice are in a bin, and the thresholds of bins are those of the grid.
+    /// All values of the lattice are in a bin of each kind, and the thresholds of bins are those of the grid, and of
+    /// targets but for the lattice's last unit.
     #[test]
     fn bins_of_histograms_are_made_of_thresholds() {
-        let (at, bins) = (grid(STRIDE), thresholds_up_to());
-        assert_eq!(*bins.last().unwrap(), at.len());
-        assert!(bins.windows(2).all(|pair| pair[0] < pair[1]));
+        let (at, both) = (grid(STRIDE), Bins::FineAndWide);
+        let bins = both.thresholds();
+        assert!(bins.starts_with(&Bins::Fine.thresholds()));
+        let kinds = bins.iter().filter(|bin| bin.start == 0).count();
+        assert_eq!(kinds, 2);
+        for pair in bins.windows(2) {
+            let next = if pair[1].start == 0 {
+                at.len()
+            } else {
+                pair[1].start
+            };
+            assert!(pair[0].end == next && !pair[0].is_empty());
+        }
+        assert_eq!(bins.last().unwrap().end, at.len());
         let most = f64::from(MAX_FEATURE);
-        for (&up_to, end) in bins.iter().zip(Histograms::ends()) {
-            assert_eq!(at.at(up_to - 1) as f64 / most, end);
+        let targets = FloatThresholds::Even(BITS);
+        assert_eq!(targets.len(), at.len());
+        for (bin, (low, high)) in bins.iter().zip(both.ends()) {
+            assert_eq!(at.at(bin.end - 1) as f64 / most, high);
+            assert!((targets.at(bin.end - 1) - high).abs() < 1.5 / most);
+            match bin.start {
+                0 => assert!(low < -1.0),
+                start => assert_eq!(at.at(start - 1) as f64 / most, low),
+            }
         }
     }
 

@@ -17,7 +17,9 @@ use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
     Session, Statement, Target,
 };
-use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise};
+use crate::question::{
+    Bins, HistogramsOf, LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise,
+};
 
 /// Cells of a chi-square.
 const CELLS: usize = 20;
@@ -189,7 +191,10 @@ fn sums_leave_with_the_noise_of_their_events() {
         }
 
         let sums = root.absolute_sums(3.0).unwrap();
-        let histograms = root.histograms(1e4, vec![0, 2]).unwrap();
+        let histograms = {
+            let of = HistogramsOf::Features(vec![0, 2]);
+            root.histograms(1e4, of, Bins::FineAndWide).unwrap()
+        };
         let images = root.image_sums(3.0, 0.15).unwrap();
         let map = FeatureMap::new(vec![0.5; P], vec![0.5; P], f64::INFINITY);
         let normal = |scale: f64| move |x: f64| normal::cdf(x / scale);

@@ -23,8 +23,8 @@ use crate::privacy::{
     Curator, FeatureMap, Geometry, MemoryLedger, RoomModel, RunningPlan, RunningSoftmax,
 };
 use crate::question::{
-    DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
-    TargetValue, stability,
+    Bins, DescentOptions, HistogramsOf, LinearModel, PermutedOptions, Point, PointNoise, RangesOf,
+    SelectionNoise, TargetValue, stability,
 };
 use crate::question::{Question, Statement};
 use crate::schema::{Bounds, Schema, Target};
@@ -175,13 +175,24 @@ fn sums_move_by_no_more_than_their_sensitivity() {
                 );
                 reached[1].add(&setting, moved, gaussian(&question));
                 let features: Vec<u32> = (0..n_features(&setting) as u32).collect();
-                let question = setting.about.histograms(multiplier, features).unwrap();
-                let moved = setting.worst(
-                    &[question.once()],
-                    &|session| session.ask(&question, ()).map(drop),
-                    &l2,
-                );
-                reached[3].add(&setting, moved, gaussian(&question));
+                let classes = setting.about.schema().target().is_classes();
+                let of_features = HistogramsOf::Features(features);
+                for (of, bins) in [
+                    (of_features.clone(), Bins::Fine),
+                    (of_features, Bins::FineAndWide),
+                    (HistogramsOf::Targets, Bins::FineAndWide),
+                ] {
+                    let reals = of != HistogramsOf::Targets || !classes;
+                    let question = setting.about.histograms(multiplier, of, bins);
+                    assert_eq!(question.is_ok(), reals);
+                    let Ok(question) = question else { continue };
+                    let moved = setting.worst(
+                        &[question.once()],
+                        &|session| session.ask(&question, ()).map(drop),
+                        &l2,
+                    );
+                    reached[3].add(&setting, moved, gaussian(&question));
+                }
                 let p = n_features(&setting);
                 for (row_norm, shift) in [(0.15, 0.5), (1.0, 0.5), (0.3, 0.0)] {
                     let question = setting.about.image_sums(multiplier, row_norm).unwrap();
