@@ -38,7 +38,7 @@ pub(super) enum MiddleAndSpread {
     /// Two choices of bounded range.
     Quantiles {
         median: Question<TargetQuantile>,
-        distance: Question<TargetQuantile>,
+        distance: Box<Question<TargetQuantile>>,
         /// Distance of the second quantile in standard deviations of a normal law.
         deviations: f64,
     },
@@ -69,7 +69,7 @@ impl MiddleAndSpread {
         let tail = (wanted / epsilon0).clamp(lowest, 0.5);
         Ok(Some(Self::Quantiles {
             median: statement.target_quantile(epsilon0, 0.5)?,
-            distance: statement.target_quantile(epsilon0, 1.0 - tail)?,
+            distance: Box::new(statement.target_quantile(epsilon0, 1.0 - tail)?),
             deviations: upper_quantile(tail / 2.0),
         }))
     }
