@@ -185,7 +185,7 @@ fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement
     let schema = statement.schema();
     let laws = Laws::new(question.bins());
     let n = statement.n_samples() as f64;
-    let all = features_of(question);
+    let bins = question.bins().ends().len();
     let of_one = |(&j, noisy): (&u32, &[i64])| {
         let zero = Zero::of(schema.bounds().of(j as usize));
         let found = laws.found(question, noisy, n, zero);
@@ -193,7 +193,7 @@ fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement
         let range = (found.mean - quartile, found.mean + quartile);
         (found.deviation > NARROW).then_some((j, range))
     };
-    let (features, ranges) = (all.iter().zip(noisy.chunks_exact(noisy.len() / all.len())))
+    let (features, ranges) = (features_of(question).iter().zip(noisy.chunks_exact(bins)))
         .filter_map(of_one)
         .unzip();
     Found {

@@ -42,7 +42,7 @@ pub(super) enum MiddleAndSpread {
         /// Distance of the second quantile in standard deviations of a normal law.
         deviations: f64,
     },
-    /// Of reals, where these would take much of a budget: what noise leaves of a histogram.
+    /// Of reals, where these would be among few thresholds: what noise leaves of a histogram.
     Histogram(Question<Histograms>),
 }
 

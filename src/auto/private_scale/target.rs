@@ -17,9 +17,9 @@ pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
 }
 
-/// A middle and a spread, and where it is worth it a quantile of the distances; targets are mapped so that [`TargetScale::spread`] is
-/// about one standard deviation of them, if they are normal, or more, where a sure tail is farther out than that leaves
-/// room for.
+/// A middle and a spread, and where it is worth it a quantile of the distances; targets are mapped so that
+/// [`TargetScale::spread`] is about one standard deviation of them, if they are normal, or more, where a sure tail is
+/// farther out than that leaves room for.
 #[derive(Debug)]
 pub(super) struct TargetScale {
     targets: MiddleAndSpread,

@@ -15,9 +15,9 @@ pub const TARGET_SHARE: f64 = 0.9;
 pub const TARGET_TAIL: f64 = 0.02;
 
 /// Noise on a bin of a histogram of targets, in units of n: fine, which may take [`MOST_SHARE`](super::MOST_SHARE) of
-/// the zCDP budget, and sure, which may take [`TARGET_SHARE`]. Of .055, .07, .09 and .11 for the
-/// first, with the second half as much again, .09 and .11 are alike on 68 regressions at epsilon 0.1 and on 1500 to
-/// 5000 records of each, .07 loses .004 and .055 .007 of R^2.
+/// the zCDP budget, and sure, which may take [`TARGET_SHARE`]. Of .055, .07, .09 and .11 for the first, with the second
+/// half as much again, .09 and .11 are alike on 1500 to 5000 records of 68 regressions at epsilon 0.1, .07 loses .004
+/// and .055 .007 of R^2.
 pub const TARGET_NOISE: [f64; 2] = [0.09, 0.14];
 
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should
@@ -28,9 +28,9 @@ pub const TARGET_NATS: [f64; 3] = [5.0, 8.0, 20.8];
 
 /// The same with [`MOST_SHARE`](super::MOST_SHARE) below which reals have a histogram of their targets instead, as they
 /// do below some 2250 records at epsilon 0.1: so few nats leave a grid of less than 2^5 steps, which most targets are
-/// spread over few of. 1200, 1500 and 2000 records of each of 60 to 70 regressions have a mean R^2 of -.06, -.02 and .03
-/// with a histogram and of -.21, -.15 and -.09 without. More records would gain, too (.117 in place of .081 of 3000),
-/// but for targets that are spread over less than a hundredth of their bounds, which a histogram does not see.
+/// spread over few of. 1200, 1500 and 2000 records of each of 60 to 70 regressions have a mean R^2 of -.03, .01 and .06
+/// with histograms, and had one of -.21, -.15 and -.09. More records would gain, too (3000 have .12 with one and .09
+/// without), but for targets that are spread over less than a hundredth of their bounds, which histograms do not see.
 pub const HISTOGRAM_NATS: f64 = 12.0;
 
 /// The same with [`MOST_SHARE`](super::MOST_SHARE) below which no model is worth its noise and `auto` releases a
