@@ -103,10 +103,10 @@
 //! wide ones over the same values. A record adds a vector with k ones, k = c of fine bins and 2 c of both kinds, whose
 //! Euclidean norm is sqrt(k), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 k:
 //! a replaced record moves the sums by at most sqrt(2 k), one added or removed by sqrt(k), and m of them by m times
-//! that. The noise is rounded Gaussian; what laws say of the noisy numbers is post-processing. With a zCDP budget rho it is
-//! sqrt(k/rho) records on every bin; two quantiles of each feature by the exponential mechanism err by as many ranks
-//! for every nat of their choice. Where such quantiles would often be missed, the bins still say where most values are,
-//! and how sure that is.
+//! that. The noise is rounded Gaussian; what laws say of the noisy numbers is post-processing. With a zCDP budget rho
+//! it is sqrt(k/rho) records on every bin; two quantiles of each feature by the exponential mechanism err by as many
+//! ranks for every nat of their choice. Where such quantiles would often be missed, the bins still say where most
+//! values are, and how sure that is.
 //!
 //! A law is told from others by the sum of squares of what it has in the bins, over the variance of the noise: values
 //! that are spread over b bins of a kind have 1/b there. With wide bins, four fine ones each, and twice the variance,
