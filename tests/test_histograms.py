@@ -96,3 +96,32 @@ def test_values_that_are_all_one_have_public_bounds():
     X[:, 1] = 0.0
     found = model().fit(X, y).feature_ranges_
     np.testing.assert_array_equal(found[1], [LOWER[1], UPPER[1]])
+
+
+def few(seed, n=1_500):
+    """Targets spread over a fortieth of their bounds, which say that they are not negative."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 4))
+    return X, np.clip(40 + 20 * X[:, 0] + 20 * rng.normal(size=n), 0, 2_000)
+
+
+def few_records(seed=0):
+    fixed = {"epsilon": 0.1, "delta": 1e-6, "bounds": (-1, 1), "y_bounds": (0, 2_000), "random_state": seed}
+    return PrivateSparseRegressor(**fixed)
+
+
+def test_few_records_in_wide_bounds_are_better_than_a_constant():
+    """A median of so few was one of sixteen steps, more than all of these targets are spread over."""
+    tested = few(99, 5_000)
+    scores = [few_records(seed).fit(*few(seed)).score(*tested) for seed in range(20)]
+    assert np.mean(np.maximum(scores, -1)) > 0
+
+
+@pytest.mark.parametrize("made", [sp.csr_array, np.asfortranarray, lambda X: blocks.from_arrays(X, rows=300)])
+def test_histograms_of_targets_are_the_same_in_every_storage(made):
+    X, y = few(0)
+    one, other = few_records().fit(X, y), few_records().fit(made(X), y)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.intercept_ == other.intercept_
+    gaussian = [event.sensitivity for event, _ in one.certificate_.events if isinstance(event, GaussianEvent)]
+    assert gaussian[0] == pytest.approx(2.0, rel=1e-9)

@@ -53,6 +53,7 @@ const THRESHOLDS: usize = (2 << BITS) + 1;
 const FINE: usize = 32;
 /// Thresholds that a wide bin spans.
 const WIDE: usize = 128;
+
 impl Bins {
     /// In how many of them a value is.
     fn of_one(self) -> usize {
