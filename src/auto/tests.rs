@@ -360,8 +360,8 @@ fn weights_of_columns_have_their_event() {
     }
 }
 
-/// Where regressions have too few records for quantiles, histograms of the targets and of the features come first, with
-/// one event for each of the two.
+/// Where regressions have too few records for quantiles, six histograms of the targets and those of the features come
+/// first, with an event for each of the seven.
 #[test]
 fn histograms_of_features_have_their_event() {
     let x = Array2::from_shape_fn((N, P), |(i, j)| ((i * (j + 3)) % 17) as f64 / 6.0);
@@ -371,8 +371,11 @@ fn histograms_of_features_have_their_event() {
     };
     for name in ["noisy-proximal-gradient", "noisy-newton"] {
         let facts = || (Squared.into(), interval);
-        // With a small budget the targets have one, too, and both have wide bins.
-        for (epsilon, histograms) in [(1.0, &[2.0 * P as f64][..]), (0.4, &[4.0, 4.0 * P as f64])] {
+        // With a small budget features have wide bins, too.
+        for (epsilon, histograms) in [
+            (1.0, &[(4.0, 6), (2.0 * P as f64, 1)][..]),
+            (0.4, &[(4.0, 6), (4.0 * P as f64, 1)]),
+        ] {
             let [replaced, added] = plans_of_scales(name, facts(), (0.0, 9.0), None, epsilon);
             for (plan, half) in [(replaced, 1.0), (added, 0.5)] {
                 assert!(plan.mechanism().contains("histograms of 4 features"));
@@ -384,9 +387,9 @@ fn histograms_of_features_have_their_event() {
                     .filter(|(sensitivity, _)| *sensitivity < 100.0)
                     .collect();
                 assert_eq!(small.len(), histograms.len(), "{:?}", plan.events());
-                for ((sensitivity, count), squared) in small.into_iter().zip(histograms) {
+                for ((sensitivity, count), (squared, times)) in small.into_iter().zip(histograms) {
                     let exact = (squared * half).sqrt();
-                    assert!((exact..1.0001 * exact).contains(&sensitivity) && count == 1);
+                    assert!((exact..1.0001 * exact).contains(&sensitivity) && count == *times);
                 }
                 check(name, &plan, &x, &signs());
             }

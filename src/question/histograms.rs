@@ -1,4 +1,4 @@
-//! How many values of features, or of targets, fall into public bins.
+//! How many values of features fall into public bins.
 
 use std::iter::repeat_n;
 use std::ops::Range;
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::numeric::directed::{mul_up, sqrt_up};
 use crate::numeric::kernel::MAX_FEATURE;
 
-/// Noisy numbers of values in the bins of every one of some features, or in those of the targets.
+/// Noisy numbers of values in the bins of every one of some features.
 ///
 /// **Sensitivity**: a record is in one fine bin of each of c features, and in one wide bin where there are any. Its
 /// contribution has k = c ones, or 2 c, and no negative entry, so sqrt(2 k) for a replaced record and sqrt(k) for one
-/// added or removed, m times that for m of them. Targets are one feature.
+/// added or removed, m times that for m of them.
 #[derive(Debug, Clone)]
 pub struct Histograms {
     pub(crate) sum: GaussianSum,
-    pub(crate) of: HistogramsOf,
+    pub(crate) features: Vec<u32>,
     pub(crate) bins: Bins,
 }
 
@@ -34,21 +34,10 @@ pub enum Bins {
     FineAndWide,
 }
 
-/// What has a histogram.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HistogramsOf {
-    /// Each of these features, ascending.
-    Features(Vec<u32>),
-    /// The targets of a regression.
-    Targets,
-}
-
 /// Distance of neighbouring thresholds on the lattice, a power of two.
 pub(crate) const STRIDE: i64 = 32;
-/// Targets have thresholds at all multiples of 2^-BITS, which are as many.
-pub(crate) const BITS: u32 = 9;
 /// Thresholds at and above the lower end of the lattice, up to the upper end.
-const THRESHOLDS: usize = (2 << BITS) + 1;
+const THRESHOLDS: usize = 1025;
 /// Thresholds that a fine bin spans where it is not halved, a power of two.
 const FINE: usize = 32;
 /// Thresholds that a wide bin spans.
@@ -56,7 +45,7 @@ const WIDE: usize = 128;
 
 impl Bins {
     /// In how many of them a value is.
-    fn of_one(self) -> usize {
+    pub(super) fn of_one(self) -> usize {
         match self {
             Self::Fine => 1,
             Self::FineAndWide => 2,
@@ -85,6 +74,14 @@ impl Bins {
         bins.collect()
     }
 
+    /// The fine bins that each in turn is made of.
+    pub(crate) fn parts(self) -> Vec<Range<usize>> {
+        let fine = Self::Fine.thresholds();
+        let before = |threshold: usize| fine.partition_point(|part| part.start < threshold);
+        let parts = |bin: Range<usize>| before(bin.start)..before(bin.end);
+        self.thresholds().into_iter().map(parts).collect()
+    }
+
     /// Their ends in scaled units of a centred schema, of the fine ones first, both kinds ascending: a bin has the
     /// values above its first end, up to its second.
     ///
@@ -105,39 +102,33 @@ impl Bins {
 }
 
 impl Statement {
-    /// Histograms, with noise of standard deviation `multiplier` times the sensitivity.
+    /// Histograms of features, ascending, with noise of standard deviation `multiplier` times the sensitivity.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `scale` for no features, features that are not ascending or that there are
-    /// not, and for targets that are classes; and noise that the exact sampler does not take.
+    /// not, and noise that the exact sampler does not take.
     pub fn histograms(
         self: &Arc<Self>,
         multiplier: f64,
-        of: HistogramsOf,
+        features: Vec<u32>,
         bins: Bins,
     ) -> Result<Question<Histograms>> {
-        let schema = self.schema();
-        let count = match &of {
-            HistogramsOf::Features(features) => {
-                let ascending = features.windows(2).all(|pair| pair[0] < pair[1]);
-                let p = schema.n_features();
-                if !ascending || (features.last()).is_none_or(|&j| j as usize >= p) {
-                    return Err(Error::invalid("scale", "needs features of the records"));
-                }
-                features.len()
-            }
-            HistogramsOf::Targets if schema.target().is_classes() => {
-                let problem = "of targets are those of a regression, not classes";
-                return Err(Error::invalid("scale", problem));
-            }
-            HistogramsOf::Targets => 1,
-        };
-        let contribution = sqrt_up((bins.of_one() * count) as f64);
+        let ascending = features.windows(2).all(|pair| pair[0] < pair[1]);
+        let p = self.schema().n_features();
+        if !ascending || (features.last()).is_none_or(|&j| j as usize >= p) {
+            return Err(Error::invalid("scale", "needs features of the records"));
+        }
+        let contribution = sqrt_up((bins.of_one() * features.len()) as f64);
         let exact = mul_up(self.changed_non_negative(), contribution);
-        let entries = count * bins.thresholds().len();
+        let entries = features.len() * bins.thresholds().len();
         let sum = GaussianSum::new(exact, entries as f64, multiplier)?;
         let events = vec![(sum.event()?, 1)];
-        Ok(Question::new(self, Histograms { sum, of, bins }, events))
+        let answer = Histograms {
+            sum,
+            features,
+            bins,
+        };
+        Ok(Question::new(self, answer, events))
     }
 }
 
@@ -163,8 +154,8 @@ impl Question<Histograms> {
     }
 
     /// What has a histogram.
-    pub fn of(&self) -> &HistogramsOf {
-        &self.answer.of
+    pub fn features(&self) -> &[u32] {
+        &self.answer.features
     }
 }
 
@@ -197,8 +188,7 @@ mod tests {
                 .flat_map(|c| [(Bins::Fine, 1.0), (Bins::FineAndWide, 2.0)].map(|bins| (c, bins)))
             {
                 let about = statement(adjacency, person);
-                let of = HistogramsOf::Features((0..c).collect());
-                let question = about.histograms(7.0, of, bins).unwrap();
+                let question = about.histograms(7.0, (0..c).collect(), bins).unwrap();
                 let [(Event::Gaussian { sensitivity, sigma }, 1)] = question.events()[..] else {
                     panic!("{:?}", question.events());
                 };
@@ -212,7 +202,7 @@ mod tests {
     #[test]
     fn features_are_those_of_the_records_in_order() {
         let about = statement(Adjacency::ReplaceOne, 1);
-        let ask = |features| about.histograms(1.0, HistogramsOf::Features(features), Bins::Fine);
+        let ask = |features| about.histograms(1.0, features, Bins::Fine);
         assert!(ask(vec![0, 4]).is_ok());
         for features in [vec![], vec![5], vec![1, 1], vec![2, 0]] {
             let error = ask(features).err().unwrap();

@@ -12,7 +12,7 @@
 //!
 //! | shape | kinds | proof |
 //! |---|---|---|
-//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`ScoreSlope`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`ClassCounts`] | a bound on one contribution |
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`ScoreSlope`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`TargetHistogram`], [`ClassCounts`] | a bound on one contribution |
 //! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`MeanCount`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
@@ -54,6 +54,7 @@ mod split;
 mod statement;
 mod stream;
 mod strongly_convex;
+mod target_histogram;
 mod target_quantile;
 mod typical_norm;
 mod vertex;
@@ -66,7 +67,7 @@ pub use feature_map::{FeatureMap, Units};
 pub use gains::Gains;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};
-pub use histograms::{Bins, Histograms, HistogramsOf};
+pub use histograms::{Bins, Histograms};
 pub use image_sums::ImageSums;
 pub use lattice::{GAMMA_FAILURE, PointNoise};
 pub use mean_count::MeanCount;
@@ -84,6 +85,7 @@ pub use statement::Statement;
 pub use stream::RunningPlan;
 pub use strongly_convex::StronglyConvex;
 pub(crate) use strongly_convex::check_ridge;
+pub use target_histogram::{TargetHistogram, Window};
 pub use target_quantile::{TargetQuantile, TargetValue};
 pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex};

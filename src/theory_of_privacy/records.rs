@@ -99,19 +99,25 @@
 //!
 //! # Histograms
 //!
-//! Numbers of values of c features, or of the targets, c = 1, in public bins: fine ones, and where there is much noise
-//! wide ones over the same values. A record adds a vector with k ones, k = c of fine bins and 2 c of both kinds, whose
-//! Euclidean norm is sqrt(k), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 k:
-//! a replaced record moves the sums by at most sqrt(2 k), one added or removed by sqrt(k), and m of them by m times
-//! that. The noise is rounded Gaussian; what laws say of the noisy numbers is post-processing. With a zCDP budget rho
-//! it is sqrt(k/rho) records on every bin; two quantiles of each feature by the exponential mechanism err by as many
-//! ranks for every nat of their choice. Where such quantiles would often be missed, the bins still say where most
-//! values are, and how sure that is.
+//! Numbers of values of c features in public bins: fine ones, and where there is much noise wide ones over the same
+//! values. A record adds a vector with k ones, k = c of fine bins and 2 c of both kinds, whose Euclidean norm is
+//! sqrt(k), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 k: a replaced record
+//! moves the sums by at most sqrt(2 k), one added or removed by sqrt(k), and m of them by m times that. The noise is
+//! rounded Gaussian; what laws say of the noisy numbers is post-processing. With a zCDP budget rho it is sqrt(k/rho)
+//! records on every bin; two quantiles of each feature by the exponential mechanism err by as many ranks for every nat
+//! of their choice. Where such quantiles would often be missed, the bins still say where most values are, and how sure
+//! that is.
 //!
 //! A law is told from others by the sum of squares of what it has in the bins, over the variance of the noise: values
 //! that are spread over b bins of a kind have 1/b there. With wide bins, four fine ones each, and twice the variance,
 //! that is (1/b + 4/b)/2 in place of 1/b where values are spread over more than four fine ones; values that are in one
 //! have as much as before, and what tells narrower laws from each other is halved.
+//!
+//! Targets are one feature, c = 1, and the bins are those of a window, with what is beyond it at its ends. Every target
+//! is in one bin of each kind whatever the window is, so that it may depend on earlier answers: each of several
+//! histograms zooms to where those before it leave the targets. With s^2 times the variance on each, s^2 of one window
+//! tell together what one would tell, so that nothing is lost where targets are as wide as their bounds; where they are
+//! not, a window of six expected deviations has bins as fine as these, however far apart the bounds are.
 //!
 //! # Numbers of classes
 //!

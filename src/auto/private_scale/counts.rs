@@ -75,7 +75,7 @@ impl CountScale {
         self.targets.planned()
     }
 
-    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
+    pub fn events(&self) -> impl Iterator<Item = (Event, u64)> {
         self.targets.events()
     }
 

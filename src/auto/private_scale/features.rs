@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ranges::{Found, RangeChoice, clipped_at_deviations, every, map_of_ranges, not_unit};
 use super::releases::{MapAndRanges, Scales};
-use super::spread::{Laws, NARROW, Zero};
+use super::spread::{Laws, NARROW, Seen, Zero, in_records};
 use super::weights::weights_of;
 use crate::accounting::event::Event;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{COLUMNS_SHARE, ENOUGH_NOISE, HISTOGRAM_NOISE, WIDE_BINS_NOISE};
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Statement};
-use crate::question::{AbsoluteSums, Bins, Histograms, HistogramsOf, Ranges, RangesOf};
+use crate::question::{AbsoluteSums, Bins, Histograms, Ranges, RangesOf};
 
 /// The ends of a range of a law that is known but for its middle and deviation.
 const QUARTILE: f64 = 0.25;
@@ -78,7 +78,7 @@ impl OfFeatures {
                 RangesOf::Each(features) => of(features) && !schema.bounds().is_unit(j),
                 RangesOf::Together(_) => true,
             },
-            Self::Histograms(histograms) => of(features_of(histograms)),
+            Self::Histograms(histograms) => of(histograms.features()),
             Self::Weights(_) => true,
         }
     }
@@ -106,7 +106,7 @@ impl OfFeatures {
                 RangesOf::Together(_) => "one range for all features".into(),
             },
             Self::Histograms(histograms) => {
-                format!("histograms of {} features", features_of(histograms).len())
+                format!("histograms of {} features", histograms.features().len())
             }
             Self::Weights(_) => "weights of the columns".into(),
         }
@@ -156,9 +156,7 @@ fn histograms(
         return Ok(None);
     }
     let n = statement.n_samples() as f64;
-    let of = |multiplier: f64, bins: Bins| {
-        statement.histograms(multiplier, HistogramsOf::Features(features.clone()), bins)
-    };
+    let of = |multiplier: f64, bins: Bins| statement.histograms(multiplier, features.clone(), bins);
     let multiplier = 1.0 / (2.0 * COLUMNS_SHARE * rho).sqrt();
     let fine = of(multiplier, Bins::Fine)?;
     let noise = fine.noise() / n;
@@ -172,28 +170,27 @@ fn histograms(
     Ok(Some(both).filter(|both| both.noise() / n <= HISTOGRAM_NOISE))
 }
 
-/// Features that have a histogram each.
-fn features_of(question: &Question<Histograms>) -> &[u32] {
-    match question.of() {
-        HistogramsOf::Features(features) => features,
-        HistogramsOf::Targets => &[],
-    }
-}
-
 /// Quartiles of the laws of features that have a spread.
 fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement) -> Found {
     let schema = statement.schema();
-    let laws = Laws::new(question.bins());
+    let laws = Laws::new();
+    let shares = laws.shares(question.bins(), |end| end);
     let n = statement.n_samples() as f64;
     let bins = question.bins().ends().len();
     let of_one = |(&j, noisy): (&u32, &[i64])| {
         let zero = Zero::of(schema.bounds().of(j as usize));
-        let found = laws.found(question, noisy, n, zero);
+        let noisy = &in_records(noisy, question.unit());
+        let seen = Seen {
+            shares: &shares,
+            noisy,
+            sigma: question.noise(),
+        };
+        let found = laws.posterior(&[seen], n, zero);
         let quartile = upper_quantile(QUARTILE) * found.deviation;
         let range = (found.mean - quartile, found.mean + quartile);
         (found.deviation > NARROW).then_some((j, range))
     };
-    let (features, ranges) = (features_of(question).iter().zip(noisy.chunks_exact(bins)))
+    let (features, ranges) = (question.features().iter().zip(noisy.chunks_exact(bins)))
         .filter_map(of_one)
         .unzip();
     Found {

@@ -1,18 +1,16 @@
 //! A middle of the targets, and how far from it they lie.
 
-use std::sync::Arc;
-
-use super::spread::{Laws, NARROW, Zero};
+use super::target_windows::TargetWindows;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, HISTOGRAM_NATS, HISTOGRAM_NOISE, LEAST_LEVEL, MODEL_NATS, MOST_SHARE,
-    SIDE_SHARE, TARGET_NATS, TARGET_NOISE, TARGET_SHARE, level_times_epsilon0, range_within,
+    DISTANCE_NATS, HISTOGRAM_NATS, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS,
+    TARGET_SHARE, level_times_epsilon0, range_within,
 };
-use crate::privacy::{Planned, Question, Session, Statement, Target};
-use crate::question::{Bins, Histograms, HistogramsOf, TargetQuantile, TargetValue};
+use crate::privacy::{Planned, Question, Session};
+use crate::question::{TargetQuantile, TargetValue};
 
 /// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
 /// [`TARGET_SHARE`].
@@ -43,7 +41,7 @@ pub(super) enum MiddleAndSpread {
         deviations: f64,
     },
     /// Of reals, where these would be among few thresholds: what noise leaves of a histogram.
-    Histogram(Question<Histograms>),
+    Histograms(TargetWindows),
 }
 
 impl MiddleAndSpread {
@@ -56,8 +54,7 @@ impl MiddleAndSpread {
         let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
         let few = most < of_median(HISTOGRAM_NATS, n, person);
         if few && problem.schema().target().units().is_none() {
-            let histogram = histogram_of_targets(statement, rho)?;
-            return Ok(histogram.map(Self::Histogram));
+            return Ok(TargetWindows::new(statement, rho)?.map(Self::Histograms));
         }
         let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
         let worth = usual.max(most.min(fine)).max(all.min(sure));
@@ -79,19 +76,19 @@ impl MiddleAndSpread {
             Self::Quantiles {
                 median, distance, ..
             } => vec![median.once(), distance.once()],
-            Self::Histogram(histogram) => vec![histogram.once()],
+            Self::Histograms(windows) => vec![windows.planned()],
         };
         planned.into_iter()
     }
 
-    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
-        let [first, second] = match self {
+    pub fn events(&self) -> impl Iterator<Item = (Event, u64)> {
+        let events = match self {
             Self::Quantiles {
                 median, distance, ..
-            } => [median.events(), distance.events()],
-            Self::Histogram(histogram) => [histogram.events(), &[]],
+            } => [median.events(), distance.events()].concat(),
+            Self::Histograms(windows) => windows.events().collect(),
         };
-        first.iter().chain(second)
+        events.into_iter()
     }
 
     /// The middle, and about one standard deviation of the targets, if they are normal. Of quantiles, on the grid of
@@ -107,36 +104,7 @@ impl MiddleAndSpread {
                 let distance = session.ask(distance, TargetValue::DistanceFrom(median))?;
                 Ok((median, distance / deviations))
             }
-            Self::Histogram(histogram) => {
-                let noisy = session.ask(histogram, ())?;
-                let statement = session.statement();
-                let zero = match statement.schema().target() {
-                    Target::Interval { low, high } => Zero::of((low, high)),
-                    _ => Zero::Elsewhere,
-                };
-                let n = statement.n_samples() as f64;
-                let found = Laws::new(histogram.bins()).found(histogram, &noisy, n, zero);
-                Ok((found.mean.clamp(-1.0, 1.0), found.spread.max(NARROW)))
-            }
+            Self::Histograms(windows) => windows.release(session),
         }
     }
-}
-
-/// Of the targets, with as little noise as a budget is worth; None where it hides them.
-fn histogram_of_targets(
-    statement: &Arc<Statement>,
-    rho: f64,
-) -> Result<Option<Question<Histograms>>> {
-    let multiplier = |share: f64| 1.0 / (2.0 * share * rho).sqrt();
-    // Of a multiplier of 1, in units of n: noise is in proportion to the multiplier.
-    let of = |multiplier: f64| {
-        statement.histograms(multiplier, HistogramsOf::Targets, Bins::FineAndWide)
-    };
-    let noise = of(1.0)?.noise() / statement.n_samples() as f64;
-    let [fine, sure] = TARGET_NOISE.map(|noise_wanted| noise_wanted / noise);
-    let wanted = (fine.max(multiplier(MOST_SHARE))).min(sure.max(multiplier(TARGET_SHARE)));
-    if wanted * noise > HISTOGRAM_NOISE {
-        return Ok(None);
-    }
-    of(wanted).map(Some)
 }

@@ -9,6 +9,7 @@ mod releases;
 mod scaled_row;
 mod spread;
 mod target;
+mod target_windows;
 mod weights;
 
 use std::sync::Arc;
@@ -55,7 +56,8 @@ const NEAR: f64 = 3e-5;
 ///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
 ///
 /// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target
-/// ([`TargetQuantile`]), which is mapped to units of its spread: clamps are in these units, whatever the public bounds.
+/// ([`TargetQuantile`], or [`TargetHistogram`] where records are few), which is mapped to units of its spread: clamps
+/// are in these units, whatever the public bounds.
 /// The same of counts, whose rates start at their middle ([`FeatureMap::with_rate`]).
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
@@ -65,6 +67,7 @@ const NEAR: f64 = 3e-5;
 /// [`ImageSums`]: crate::question::ImageSums
 /// [`Histograms`]: crate::question::Histograms
 /// [`Ranges`]: crate::question::Ranges
+/// [`TargetHistogram`]: crate::question::TargetHistogram
 /// [`TargetQuantile`]: crate::question::TargetQuantile
 /// [`AbsoluteSums`]: crate::question::AbsoluteSums
 /// [`TypicalNorm`]: crate::question::TypicalNorm

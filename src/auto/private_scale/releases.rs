@@ -134,7 +134,7 @@ impl Releases {
         let counts = self.counts.iter().flat_map(CountScale::events);
         let target = (self.target.iter().flat_map(TargetScale::events)).chain(counts);
         let of_features = features.chain(means);
-        target.chain(of_features).chain(norm).copied().collect()
+        target.chain(of_features.chain(norm).copied()).collect()
     }
 
     pub(super) fn describe(&self) -> String {

@@ -2,8 +2,7 @@
 
 use crate::numeric::normal;
 use crate::plan::defaults::{HISTOGRAM_NEAR, HISTOGRAM_NEAR_SHARE};
-use crate::privacy::Question;
-use crate::question::{Bins, Histograms};
+use crate::question::Bins;
 
 /// Largest deviation that is looked for: of values all over the bounds, nearly.
 const WIDEST: f64 = 0.6;
@@ -54,11 +53,21 @@ pub(super) struct Posterior {
 #[derive(Debug)]
 pub(super) struct Laws {
     laws: Vec<Law>,
-    /// Law by law.
-    shares: Vec<f64>,
-    bins: usize,
 }
 
+/// A noisy histogram.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    /// Shares of the laws in its bins, law by law.
+    pub shares: &'a [f64],
+    /// Numbers in its bins.
+    pub noisy: &'a [f64],
+    /// Standard deviation of the noise on each.
+    pub sigma: f64,
+}
+
+/// Deviations beyond which a law has nothing, nearly.
+const FAR: f64 = 6.0;
 /// Deviation of values that are all one.
 const LEAST: f64 = 1e-6;
 
@@ -71,6 +80,16 @@ struct Law {
 }
 
 impl Law {
+    /// Its share up to a place.
+    fn up_to(&self, place: f64) -> f64 {
+        let deviations = (place - self.middle) / self.deviation;
+        match deviations {
+            FAR.. => 1.0,
+            x if x <= -FAR => 0.0,
+            x => normal::cdf(x),
+        }
+    }
+
     /// Of one deviation, with these middles.
     fn all(deviation: f64, middles: Vec<f64>) -> impl Iterator<Item = Self> {
         let near = move |middle: f64| 1.0 + middle < HISTOGRAM_NEAR * deviation;
@@ -88,63 +107,60 @@ impl Law {
     }
 }
 
+/// Answers of so many records a unit.
+pub(super) fn in_records(noisy: &[i64], unit: f64) -> Vec<f64> {
+    noisy.iter().map(|&number| number as f64 * unit).collect()
+}
+
 impl Laws {
-    pub(super) fn new(bins: Bins) -> Self {
-        let bins = bins.ends();
-        let mut all = Self {
-            laws: Vec::new(),
-            shares: Vec::new(),
-            bins: bins.len(),
-        };
-        let mut share = |law: &Law, cdf: &dyn Fn(f64) -> f64| {
-            // What is beyond the bounds is in the bins at their ends.
-            let up_to = |end: f64| match end {
-                ..=-1.0 => 0.0,
-                1.0.. => 1.0,
-                _ => cdf((end - law.middle) / law.deviation),
-            };
-            (all.shares).extend((bins.iter()).map(|&(low, high)| up_to(high) - up_to(low)));
-        };
-        for step in 0..DEVIATIONS {
+    pub(super) fn new() -> Self {
+        let of_deviation = |step: i32| {
             let deviation = WIDEST * 0.5f64.powf(0.5 * f64::from(step));
             let count = (2.0 / (APART * deviation)).ceil();
             let middles = (0..count as usize).map(|i| -1.0 + (2.0 * i as f64 + 1.0) / count);
-            for law in Law::all(deviation, middles.collect()) {
-                share(&law, &normal::cdf);
-                all.laws.push(law);
+            Law::all(deviation, middles.collect())
+        };
+        let laws = (0..DEVIATIONS).flat_map(of_deviation);
+        // Values that are nearly all at an end.
+        let ends = Law::all(LEAST, vec![-1.0, 1.0]);
+        Self {
+            laws: laws.chain(ends).collect(),
+        }
+    }
+
+    /// Shares of each in the bins of a window, law by law; `place` says where in units of the laws what is in units of
+    /// the window.
+    pub(super) fn shares(&self, bins: Bins, place: impl Fn(f64) -> f64) -> Vec<f64> {
+        // What is beyond the window is in the bins at its ends.
+        let mut ends: Vec<f64> = (Bins::Fine.ends().iter())
+            .map(|&(_, high)| place(high))
+            .collect();
+        ends.pop();
+        let parts = bins.parts();
+        let mut up_to = vec![0.0; ends.len() + 2];
+        up_to[ends.len() + 1] = 1.0;
+        let mut shares = Vec::with_capacity(self.laws.len() * parts.len());
+        for law in &self.laws {
+            for (share, &end) in up_to[1..].iter_mut().zip(&ends) {
+                *share = law.up_to(end);
+            }
+            shares.extend((parts.iter()).map(|part| up_to[part.end] - up_to[part.start]));
+        }
+        shares
+    }
+
+    /// After histograms of n values.
+    pub(super) fn posterior(&self, seen: &[Seen<'_>], n: f64, zero: Zero) -> Posterior {
+        let mut logs: Vec<f64> = (self.laws.iter())
+            .map(|law| law.expected[zero as usize])
+            .collect();
+        for one in seen.iter() {
+            let each = one.shares.chunks_exact(one.noisy.len());
+            for (log, shares) in logs.iter_mut().zip(each) {
+                let off = (shares.iter().zip(one.noisy)).map(|(share, h)| (h - n * share).powi(2));
+                *log -= 0.5 * off.sum::<f64>() / (one.sigma * one.sigma);
             }
         }
-        // Values that are nearly all at an end.
-        for law in Law::all(LEAST, vec![-1.0, 1.0]) {
-            share(&law, &|x| f64::from(u8::from(x >= 0.0)));
-            all.laws.push(law);
-        }
-        all
-    }
-
-    /// What the answer to a question tells of one value of n, of which `noisy` are the bins.
-    pub(super) fn found(
-        &self,
-        of: &Question<Histograms>,
-        noisy: &[i64],
-        n: f64,
-        zero: Zero,
-    ) -> Posterior {
-        let noisy: Vec<f64> = noisy.iter().map(|&h| h as f64 * of.unit()).collect();
-        self.posterior(&noisy, n, of.noise(), zero)
-    }
-
-    /// After `noisy` numbers of n values in the bins, whose noise has standard deviation `sigma`.
-    fn posterior(&self, noisy: &[f64], n: f64, sigma: f64, zero: Zero) -> Posterior {
-        let log = |(law, shares): (&Law, &[f64])| {
-            let off = shares
-                .iter()
-                .zip(noisy)
-                .map(|(share, h)| (h - n * share).powi(2));
-            law.expected[zero as usize] - 0.5 * off.sum::<f64>() / (sigma * sigma)
-        };
-        let each = || self.laws.iter().zip(self.shares.chunks_exact(self.bins));
-        let logs: Vec<f64> = each().map(log).collect();
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let [mut total, mut first, mut second, mut logarithms] = [0.0; 4];
         for (law, log) in self.laws.iter().zip(logs) {
@@ -169,6 +185,18 @@ mod tests {
 
     const BOTH: Bins = Bins::FineAndWide;
 
+    /// After one histogram of 1000 values in units of the laws.
+    fn posterior(noisy: &[f64], sigma: f64, zero: Zero) -> Posterior {
+        let laws = Laws::new();
+        let shares = &laws.shares(BOTH, |place| place);
+        let seen = Seen {
+            shares,
+            noisy,
+            sigma,
+        };
+        laws.posterior(&[seen], 1000.0, zero)
+    }
+
     /// Numbers of n normal values in the bins, as they are expected.
     fn histogram(middle: f64, deviation: f64, n: f64) -> Vec<f64> {
         let up_to = |end: f64| match end {
@@ -183,7 +211,6 @@ mod tests {
     /// With little noise middle and spread are found, wherever values are, by bins that are as fine as they are spread.
     #[test]
     fn spreads_are_found() {
-        let laws = Laws::new(BOTH);
         for (middle, deviation) in [
             (0.0, 0.3),
             (-0.9, 0.03),
@@ -193,7 +220,7 @@ mod tests {
         ] {
             for zero in [Zero::Low, Zero::High, Zero::Elsewhere] {
                 let noisy = histogram(middle, deviation, 1000.0);
-                let found = laws.posterior(&noisy, 1000.0, 20.0, zero);
+                let found = posterior(&noisy, 20.0, zero);
                 assert!(
                     (found.mean - middle).abs() < 0.5 * deviation,
                     "{middle} {deviation}: {found:?}"
@@ -214,16 +241,15 @@ mod tests {
     fn equal_values_have_none() {
         let first = |&(low, _): &(f64, f64)| if low < -1.0 { 1000.0 } else { 0.0 };
         let noisy: Vec<f64> = BOTH.ends().iter().map(first).collect();
-        let found = Laws::new(BOTH).posterior(&noisy, 1000.0, 20.0, Zero::Low);
+        let found = posterior(&noisy, 20.0, Zero::Low);
         assert!(found.deviation < NARROW && found.spread < NARROW);
     }
 
     /// The more noise there is, the wider: with so much that nothing is known, values may be anywhere.
     #[test]
     fn noise_makes_spreads_wider() {
-        let laws = Laws::new(BOTH);
         let noisy = histogram(-0.8, 0.05, 1000.0);
-        let found = |sigma: f64| laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
+        let found = |sigma: f64| posterior(&noisy, sigma, Zero::Elsewhere);
         let spreads = [20.0, 200.0, 800.0, 1e4].map(|sigma| found(sigma).deviation);
         assert!(spreads[0] < 0.06 && spreads[0] < spreads[1] && spreads[1] < spreads[2]);
         assert!(
@@ -237,10 +263,9 @@ mod tests {
     /// What noise hides makes a value uncertain, and no law wider: spreads of targets stay what is typical.
     #[test]
     fn noise_does_not_widen_what_is_typical() {
-        let laws = Laws::new(BOTH);
         let noisy = histogram(-0.8, 0.05, 1000.0);
         for sigma in [20.0, 800.0, 1e4] {
-            let found = laws.posterior(&noisy, 1000.0, sigma, Zero::Elsewhere);
+            let found = posterior(&noisy, sigma, Zero::Elsewhere);
             assert!((0.02..0.15).contains(&found.spread), "{sigma}: {found:?}");
             assert!(found.spread < 1.05 * found.deviation);
         }
@@ -249,11 +274,57 @@ mod tests {
     /// Where a feature is not negative, what the bins leave open is looked for near zero.
     #[test]
     fn values_are_expected_near_zero() {
-        let laws = Laws::new(BOTH);
         let nothing = vec![0.0; BOTH.ends().len()];
-        let mean = |zero: Zero| laws.posterior(&nothing, 1000.0, 1e6, zero).mean;
+        let mean = |zero: Zero| posterior(&nothing, 1e6, zero).mean;
         assert!(mean(Zero::Elsewhere).abs() < 1e-5);
         assert!(mean(Zero::Low) < -0.3);
         assert!((mean(Zero::Low) + mean(Zero::High)).abs() < 1e-5);
+    }
+
+    /// Histograms of the same window tell together what one of them tells with all their precision.
+    #[test]
+    fn histograms_add_up() {
+        let laws = Laws::new();
+        let shares = &laws.shares(BOTH, |place| place);
+        let mut noisy = histogram(0.3, 0.1, 1000.0);
+        (noisy.iter_mut().enumerate()).for_each(|(k, h)| *h += 40.0 * (k as f64).sin());
+        let noisy = &noisy[..];
+        let seen = |sigma| Seen {
+            shares,
+            noisy,
+            sigma,
+        };
+        let one = laws.posterior(&[seen(50.0)], 1000.0, Zero::Low);
+        let four = laws.posterior(&[100.0; 4].map(seen), 1000.0, Zero::Low);
+        for (one, four) in [
+            (one.mean, four.mean),
+            (one.deviation, four.deviation),
+            (one.spread, four.spread),
+        ] {
+            assert!((one - four).abs() < 1e-9, "{one} {four}");
+        }
+    }
+
+    /// Bins of a window that lies within the laws', or that these lie within, have what a brute sum over fine steps
+    /// has, with all that is beyond the window at its ends.
+    #[test]
+    fn shares_are_those_of_the_window() {
+        let laws = Laws::new();
+        for (middle, half) in [(0.3, 0.2), (-1.5, 4.0), (0.0, 1.0)] {
+            let shares = laws.shares(BOTH, |place| middle + half * place);
+            let bins = BOTH.ends();
+            for (law, shares) in laws.laws.iter().zip(shares.chunks_exact(bins.len())) {
+                let at = |end: f64| match end {
+                    ..=-1.0 => 0.0,
+                    1.0.. => 1.0,
+                    _ => normal::cdf((middle + half * end - law.middle) / law.deviation),
+                };
+                for (&(low, high), share) in bins.iter().zip(shares) {
+                    assert!((at(high) - at(low) - share).abs() < 1e-8);
+                }
+                let fine: f64 = shares[..Bins::Fine.ends().len()].iter().sum();
+                assert!((fine - 1.0).abs() < 1e-12);
+            }
+        }
     }
 }

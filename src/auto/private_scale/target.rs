@@ -94,9 +94,9 @@ impl TargetScale {
         self.targets.planned().chain(tail)
     }
 
-    pub fn events(&self) -> impl Iterator<Item = &(Event, u64)> {
+    pub fn events(&self) -> impl Iterator<Item = (Event, u64)> {
         let tail = self.tail.iter().flat_map(Question::events);
-        self.targets.events().chain(tail)
+        self.targets.events().chain(tail.copied())
     }
 
     /// Asks, and adds what it learns to `map`.

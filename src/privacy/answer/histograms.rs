@@ -2,9 +2,8 @@ use super::ranges::{FEATURES, grid};
 use super::{Answer, Room};
 use crate::error::Result;
 use crate::privacy::records::{Pass, States};
-use crate::privacy::thresholds::FloatThresholds;
-use crate::question::histograms::{BITS, STRIDE};
-use crate::question::{Histograms, HistogramsOf, TargetValue};
+use crate::question::Histograms;
+use crate::question::histograms::STRIDE;
 
 impl Answer for Histograms {
     type At<'a> = ();
@@ -18,25 +17,14 @@ impl Answer for Histograms {
         let mut add = |counts: &[i64]| {
             numbers.extend((bins.iter()).map(|bin| counts[bin.clone()].iter().sum::<i64>()));
         };
-        match &self.of {
-            HistogramsOf::Features(features) => {
-                let at = grid(STRIDE);
-                for features in features.chunks(FEATURES) {
-                    let pass = Pass::Ranges {
-                        features: Some(features),
-                        at,
-                    };
-                    let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-                    counts.chunks_exact(at.len()).for_each(&mut add);
-                }
-            }
-            HistogramsOf::Targets => {
-                let pass = Pass::Targets {
-                    value: TargetValue::Itself,
-                    thresholds: &FloatThresholds::Even(BITS),
-                };
-                add(&room.records.fold(&pass, room.state, room.watch)?.0);
-            }
+        let at = grid(STRIDE);
+        for features in self.features.chunks(FEATURES) {
+            let pass = Pass::Ranges {
+                features: Some(features),
+                at,
+            };
+            let counts = room.records.fold(&pass, room.state, room.watch)?.0;
+            counts.chunks_exact(at.len()).for_each(&mut add);
         }
         self.sum.add(&self.sum.floored(numbers), 1.0, room.source)
     }

@@ -23,6 +23,7 @@ mod score_slope;
 mod softmax;
 mod split;
 mod strongly_convex;
+mod target_histogram;
 mod target_quantile;
 mod typical_norm;
 mod vertex;

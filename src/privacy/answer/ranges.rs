@@ -66,9 +66,8 @@ pub(super) fn grid(stride: i64) -> Thresholds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::thresholds::FloatThresholds;
     use crate::question::Bins;
-    use crate::question::histograms::{BITS, STRIDE};
+    use crate::question::histograms::STRIDE;
     use crate::question::ranges::{MOST_CANDIDATES, stride};
 
     /// What is released for a value is within the resolution of it, on coarse grids too, and on either side alike.
@@ -92,8 +91,7 @@ mod tests {
         }
     }
 
-    /// All values of the lattice are in a bin of each kind, and the thresholds of bins are those of the grid, and of
-    /// targets but for the lattice's last unit.
+    /// All values of the lattice are in a bin of each kind, and the thresholds of bins are those of the grid.
     #[test]
     fn bins_of_histograms_are_made_of_thresholds() {
         let (at, both) = (grid(STRIDE), Bins::FineAndWide);
@@ -111,11 +109,8 @@ mod tests {
         }
         assert_eq!(bins.last().unwrap().end, at.len());
         let most = f64::from(MAX_FEATURE);
-        let targets = FloatThresholds::Even(BITS);
-        assert_eq!(targets.len(), at.len());
         for (bin, (low, high)) in bins.iter().zip(both.ends()) {
             assert_eq!(at.at(bin.end - 1) as f64 / most, high);
-            assert!((targets.at(bin.end - 1) - high).abs() < 1.5 / most);
             match bin.start {
                 0 => assert!(low < -1.0),
                 start => assert_eq!(at.at(start - 1) as f64 / most, low),

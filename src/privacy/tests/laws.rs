@@ -18,7 +18,7 @@ use crate::privacy::{
     Session, Statement, Target,
 };
 use crate::question::{
-    Bins, HistogramsOf, LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise,
+    Bins, LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise, Window,
 };
 
 /// Cells of a chi-square.
@@ -191,16 +191,23 @@ fn sums_leave_with_the_noise_of_their_events() {
         }
 
         let sums = root.absolute_sums(3.0).unwrap();
-        let histograms = {
-            let of = HistogramsOf::Features(vec![0, 2]);
-            root.histograms(1e4, of, Bins::FineAndWide).unwrap()
-        };
+        let histograms = root.histograms(1e4, vec![0, 2], Bins::FineAndWide).unwrap();
         let images = root.image_sums(3.0, 0.15).unwrap();
         let map = FeatureMap::new(vec![0.5; P], vec![0.5; P], f64::INFINITY);
         let normal = |scale: f64| move |x: f64| normal::cdf(x / scale);
         integers_follow("sizes", &root, &sums, (3000, ()), &normal(sigma(&sums)));
         let scale = sigma(&histograms);
         integers_follow("histograms", &root, &histograms, (300, ()), &normal(scale));
+        let reals = root_of(
+            true,
+            Target::Interval {
+                low: -1.0,
+                high: 1.5,
+            },
+        );
+        let of_targets = reals.target_histogram(1e4, Bins::FineAndWide).unwrap();
+        let (at, scale) = (Window::around(0.2, 0.3), sigma(&of_targets));
+        integers_follow("targets", &reals, &of_targets, (300, at), &normal(scale));
         integers_follow(
             "images",
             &root,

@@ -23,8 +23,8 @@ use crate::privacy::{
     Curator, FeatureMap, Geometry, MemoryLedger, RoomModel, RunningPlan, RunningSoftmax,
 };
 use crate::question::{
-    Bins, DescentOptions, HistogramsOf, LinearModel, PermutedOptions, Point, PointNoise, RangesOf,
-    SelectionNoise, TargetValue, stability,
+    Bins, DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf,
+    SelectionNoise, TargetValue, Window, stability,
 };
 use crate::question::{Question, Statement};
 use crate::schema::{Bounds, Schema, Target};
@@ -176,22 +176,29 @@ fn sums_move_by_no_more_than_their_sensitivity() {
                 reached[1].add(&setting, moved, gaussian(&question));
                 let features: Vec<u32> = (0..n_features(&setting) as u32).collect();
                 let classes = setting.about.schema().target().is_classes();
-                let of_features = HistogramsOf::Features(features);
-                for (of, bins) in [
-                    (of_features.clone(), Bins::Fine),
-                    (of_features, Bins::FineAndWide),
-                    (HistogramsOf::Targets, Bins::FineAndWide),
-                ] {
-                    let reals = of != HistogramsOf::Targets || !classes;
-                    let question = setting.about.histograms(multiplier, of, bins);
-                    assert_eq!(question.is_ok(), reals);
-                    let Ok(question) = question else { continue };
+                for bins in [Bins::Fine, Bins::FineAndWide] {
+                    let features = features.clone();
+                    let question = setting
+                        .about
+                        .histograms(multiplier, features, bins)
+                        .unwrap();
                     let moved = setting.worst(
                         &[question.once()],
                         &|session| session.ask(&question, ()).map(drop),
                         &l2,
                     );
                     reached[3].add(&setting, moved, gaussian(&question));
+                    let question = setting.about.target_histogram(multiplier, bins);
+                    assert_eq!(question.is_err(), classes);
+                    let Ok(question) = question else { continue };
+                    for window in [Window::ALL, Window::around(-0.3, 0.2)] {
+                        let moved = setting.worst(
+                            &[question.once()],
+                            &|session| session.ask(&question, window).map(drop),
+                            &l2,
+                        );
+                        reached[3].add(&setting, moved, gaussian(&question));
+                    }
                 }
                 let p = n_features(&setting);
                 for (row_norm, shift) in [(0.15, 0.5), (1.0, 0.5), (0.3, 0.0)] {
