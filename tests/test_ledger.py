@@ -771,6 +771,66 @@ def test_tables_whose_names_are_no_text_are_refused(written):
         Ledger(written)
 
 
+def chained(path, rows):
+    """A file of entries whose chain is right, whatever they are."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM entries")
+        found = dpsparse.privacy.ledger._START
+        for number, (kind, content) in enumerate(rows):
+            found = dpsparse.privacy.ledger._hash(found, number, "default", kind, content)
+            connection.execute("INSERT INTO entries VALUES (?, 'default', ?, ?, ?)", (number, kind, content, found))
+        connection.execute("UPDATE head SET entries = ?, hash = ?", (len(rows), found))
+
+
+ODD = ["", "{", "[]", "null", "{}", "[" * 100_000, "9" * 10_000, '"epsilon"']
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+@pytest.mark.parametrize("number", [0, 1])
+def test_entries_of_another_version_are_refused(number, odd, written):
+    """Their chain is right; errors were of Python's kinds, whose texts named nothing that a user has."""
+    with contextlib.closing(sqlite3.connect(written)) as connection:
+        rows = connection.execute("SELECT kind, content FROM entries ORDER BY number").fetchall()
+    chained(written, rows)
+    assert len(Ledger(written).entries()) == 3
+    chained(written, [(kind, odd if k == number else content) for k, (kind, content) in enumerate(rows)])
+    for terms in ((), (4.0, 1e-6)):
+        with pytest.raises(LedgerError, match=rf"entry {number} of the ledger cannot be counted: it is not as"):
+            Ledger(written, *terms)
+
+
+def test_entries_that_are_not_understood_are_not_passed_over(written):
+    """A second total began the data set anew, and what was of another kind was counted, or shown nowhere."""
+    with contextlib.closing(sqlite3.connect(written)) as connection:
+        total, *releases = connection.execute("SELECT kind, content FROM entries ORDER BY number").fetchall()
+    first = json.loads(releases[0][1])
+    for rows, problem in [
+        ([total, *releases, (total[0], total[1].replace("4.0", "400.0"))], "entry 4 .* has a total already"),
+        ([releases[0], total], "entry 0 .* has no total yet"),
+        ([total, ("note", releases[0][1])], "entry 1 .* does not know"),
+        ([(total[0], total[1].replace("4.0", "-4.0"))], "entry 0 .* epsilon must be positive"),
+        ([total, ("release", json.dumps(first | {"certificate": "{}"}))], "entry 1 .* must have the format"),
+        ([total, ("release", json.dumps(first | {"records_per_person": -1}))], "entry 1 .* not as this version"),
+    ]:
+        chained(written, rows)
+        with pytest.raises(LedgerError, match=problem):
+            Ledger(written)
+
+
+def test_a_file_that_was_refused_is_nobodys(written):
+    """Whoever kept the error, as notebooks do, kept a lock on the file: a sound copy in its place was of no use."""
+    sound = written.read_bytes()
+    with contextlib.closing(sqlite3.connect(written)) as connection, connection:
+        connection.execute("UPDATE entries SET kind = 'note' WHERE number = 1")
+    with pytest.raises(LedgerError, match="entry 1") as kept:
+        Ledger(written)
+    written.write_bytes(sound)
+    ledger = Ledger(written, timeout=0.1)
+    classifier(ledger=ledger).fit(X, Y)
+    assert len(ledger.entries()) == 4
+    assert kept.value is not None
+
+
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "x"
     path.write_text("a,b\n1,2\n" * 100)

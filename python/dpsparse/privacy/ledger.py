@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -256,17 +256,19 @@ class Ledger:
         head = connection.execute("SELECT format, entries, hash FROM head").fetchall()
         if len(head) != 1 or head[0][0] != _FORMAT:
             raise LedgerError("the file is not a ledger of this version")
-        rows = connection.execute(
+        entries = connection.execute(
             "SELECT number, dataset, kind, content, hash FROM entries WHERE number >= ? ORDER BY number",
             (self._read.entries,),
         )
-        for row, dataset, kind, content, found in rows:
-            fields = (self._read.entries, dataset, kind, content)
-            # bytes in the place of text have no hash
-            texts = all(isinstance(text, str) for text in (dataset, kind, content, found))
-            if row != self._read.entries or not texts or found != _hash(self._read.hash, *fields):
-                raise LedgerError(f"entry {self._read.entries} of the ledger is not the one that was written")
-            self._take(dataset, kind, content, found)
+        # Left open, as an error that is kept leaves it, it would hold SQLite's lock after the connection was closed.
+        with closing(entries) as rows:
+            for row, dataset, kind, content, found in rows:
+                fields = (self._read.entries, dataset, kind, content)
+                # bytes in the place of text have no hash
+                texts = all(isinstance(text, str) for text in (dataset, kind, content, found))
+                if row != self._read.entries or not texts or found != _hash(self._read.hash, *fields):
+                    raise LedgerError(f"entry {self._read.entries} of the ledger is not the one that was written")
+                self._take(dataset, kind, content, found)
         if (self._read.entries, self._read.hash) != head[0][1:]:
             raise LedgerError("the ledger does not hold all the entries that were written")
         if self._awaited is not None:
@@ -280,20 +282,28 @@ class Ledger:
             self._awaited = None
         if dataset != self._dataset:
             return
-        fields = json.loads(content)
+        try:
+            self._count(kind, json.loads(content))
+        except (DpsparseError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            # Another version may have written it: what is not understood is never passed over.
+            reason = error if isinstance(error, DpsparseError) else "it is not as this version writes entries"
+            raise LedgerError(f"entry {self._read.entries - 1} of the ledger cannot be counted: {reason}") from error
+
+    def _count(self, kind: str, fields: dict[str, Any]) -> None:
         if kind == "data set":
+            if self._read.total is not None:
+                raise LedgerError("its data set has a total already")
             terms = (fields["epsilon"], fields["delta"], fields["adjacency"], fields["records_per_person"])
-            self._read.terms = terms
             self._read.total = _core.Total(*terms[:2], adjacency=terms[2], records_per_person=terms[3])
+            self._read.terms = terms
             self._read.accountant = Accountant()
             return
-        certificate = Certificate.from_json(fields["certificate"])
+        if kind != "release":
+            raise LedgerError("it is of a kind that this version does not know")
         if self._read.total is None or self._read.accountant is None:
-            raise LedgerError("the ledger holds a release of a data set without a total")
-        try:
-            self._read.total.add(certificate, fields["records_per_person"])
-        except DpsparseError as error:
-            raise LedgerError(f"entry {self._read.entries - 1} of the ledger cannot be counted: {error}") from error
+            raise LedgerError("its data set has no total yet")
+        certificate = Certificate.from_json(fields["certificate"])
+        self._read.total.add(certificate, fields["records_per_person"])
         for event, count in certificate.events:
             self._read.accountant.add(event, count)
         if "release" in fields:
