@@ -402,6 +402,44 @@ def test_wrong_replies_are_refused(client, monkeypatch):
             estimator("reals", mechanism="frank-wolfe").fit(*parted(X, scores))
 
 
+def test_answers_of_another_shape_are_refused(client, monkeypatch):
+    """As workers with another version give: they ended in errors of Python's, one of them in a panic, once paid for."""
+    parts = parted(*made())
+    run, computed, asked = distributed.Client.run, _dask._computed, (_dask._asked, _dask._shared)
+
+    def fit(**options):
+        records = from_dask(parts[0], **options)
+        with pytest.raises(WorkersError, match="something else than they were asked for"):
+            estimator("reals", mechanism="frank-wolfe").fit(records, parts[1])
+
+    for change in (
+        lambda answer: (),
+        lambda answer: (*answer, 1),
+        lambda answer: ("text", []),
+        lambda answer: (answer[0], None),
+        lambda answer: (None, [10**9]),
+        lambda answer: (None, [-1]),
+        lambda answer: ["0"],
+    ):
+
+        def changed(own, function, *arguments, change=change, **options):
+            answers = run(own, function, *arguments, **options)
+            return {k: change(answer) for k, answer in answers.items()} if function in asked else answers
+
+        monkeypatch.setattr(distributed.Client, "run", changed)
+        fit()
+    fit(aggregators=list(client.nthreads()))
+    monkeypatch.setattr(distributed.Client, "run", run)
+    for change in (lambda read: None, lambda read: read[:2], lambda read: ("text", *read[1:])):
+
+        def other(own, calls, change=change):
+            calls = list(calls)
+            return [change(read) if calls[0][0] is _dask._read else read for read in computed(own, calls)]
+
+        monkeypatch.setattr(_dask, "_computed", other)
+        fit()
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_searches_refuse_parts_that_change(client, told):
     """Rows that a source shuffles anew stood beside the targets of others, which came from elsewhere. Two aggregators

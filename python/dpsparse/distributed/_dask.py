@@ -193,7 +193,33 @@ def _checked(answer: Any, numbers: list[int]) -> list[int]:
     """Which shards are missing by the answer of a worker: all that it should hold, where it cannot be reached."""
     if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
         raise answer
-    return answer if isinstance(answer, list) else numbers
+    missing = answer if isinstance(answer, list) else numbers
+    if not all(number in numbers for number in missing):
+        raise _other()
+    return missing
+
+
+def _replied(answer: Any, numbers: list[int]) -> tuple[bytes | None, list[int]]:
+    """The reply of a worker for the shards that it should hold, and which are missing."""
+    match answer:
+        case (bytes() | None as reply, list() as missing):
+            return reply, _checked(missing, numbers)
+        case tuple():
+            raise _other()
+    return None, _checked(answer, numbers)
+
+
+def _was_read(result: Any) -> tuple[bytes, str, int | None]:
+    """What :func:`_read` returned on a worker."""
+    match result:
+        case (bytes() as reply, str() as address, int() | None as checksum):
+            return reply, address, checksum
+    raise _other()
+
+
+def _other() -> WorkersError:
+    """The error of answers of another shape, as other versions have: budget is spent, so Python's would tell little."""
+    return WorkersError("the workers that hold the records answered something else than they were asked for")
 
 
 class _Session:
@@ -235,7 +261,7 @@ class _Session:
         key, recipe, told = self._key, self._recipe, self._told
         calls = [(_read, key, k, script.whole(k), recipe, keep, told, *self._rows[k]) for k in numbers]
         try:
-            results = _computed(self._client, calls)
+            results = [_was_read(result) for result in _computed(self._client, calls)]
         except KilledWorker:
             raise WorkersError("the workers that read the records are lost again and again") from None
         for k, (_, address, checksum) in zip(numbers, results, strict=True):
@@ -264,8 +290,7 @@ class _Session:
         answers = self._client.run(_asked, self._key, plan, request, workers=list(plan), on_error="return")
         replies = []
         for address, numbers in plan.items():
-            answer = answers.get(address)
-            reply, missing = answer if isinstance(answer, tuple) else (None, _checked(answer, numbers))
+            reply, missing = _replied(answers.get(address), numbers)
             replies.append(reply)
             lost.extend(missing)
         for number in lost:
@@ -336,4 +361,5 @@ async def _collected(session: str, addresses: list[str], side: int, turn: int, d
     asked = {"session": session, "side": side, "turn": turn}
     fetch = (getattr(dask_worker.rpc(address), _HALF)(**asked) for address in addresses)
     halves = await asyncio.gather(*fetch)
-    return None if None in halves else _core.merged_replies(halves)
+    whole = all(isinstance(half, bytes) for half in halves)
+    return _core.merged_replies(halves) if whole else None
