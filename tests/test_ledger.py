@@ -763,6 +763,20 @@ def test_bytes_in_the_place_of_text_are_refused(written, column):
         Ledger(written)
 
 
+def test_text_that_is_damaged_is_said_to_be_and_is_not_quoted(written):
+    """Python's words had the whole entry, and the advice was that the disk had failed."""
+    content = written.read_bytes()
+    written.write_bytes(content.replace(b'"certificate"', b'"certific\xe1te"'))
+    with pytest.raises(LedgerError, match=r"it is damaged; .*\(malformed text\)$"):
+        Ledger(written)
+    for column in ("hash", "content"):
+        written.write_bytes(
+            content.replace(f"{column} TEXT NOT NULL".encode(), f"{column.upper()[:-1]}_ TEXT NOT NULL".encode())
+        )
+        with pytest.raises(LedgerError, match="it is damaged"):
+            Ledger(written)
+
+
 def test_tables_whose_names_are_no_text_are_refused(written):
     content = written.read_bytes()
     assert content.count(b"CREATE TABLE entries") == 1

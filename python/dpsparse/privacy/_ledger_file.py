@@ -209,17 +209,21 @@ def begin(connection: sqlite3.Connection, timeout: float) -> None:
 def refused(error: Exception, timeout: float) -> LedgerError:
     """Say what is wrong and what to do; the words of SQLite and of systems name no data."""
     text = error.strerror or "" if isinstance(error, OSError) else str(error)
+    if text.startswith("Could not decode"):  # Python's words quote the whole entry
+        text = "malformed text"
     if "locked" in text or "busy" in text:
         advice = f"another process or thread holds it for more than {timeout} seconds"
     elif isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
         advice = "the file or its directory cannot be written to"
     elif "full" in text:
         advice = "the disk is full"
-    elif "malformed" in text or "not a database" in text:
+    elif any(words in text for words in _DAMAGED):
         advice = "it is damaged; put a sound copy in its place"
     else:
         advice = "the disk failed"
     return LedgerError(f"{_UNUSABLE}{advice} ({text})")
 
 
+#: What SQLite says of a file that it cannot read as it was written.
+_DAMAGED = ("malformed", "not a database", "unsupported file format", "no such column", "no such table")
 _UNUSABLE = "the ledger cannot be used, so nothing is released: "
