@@ -340,6 +340,17 @@ def test_a_link_leads_to_the_file_and_stays(tmp_path, monkeypatch):
     refused("frank-wolfe", link, "read or written", X, y)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes that have names")
+def test_pipes_and_devices_are_not_read(tmp_path):
+    """A fit waited for a pipe for ever, took all memory for a device, and said of another one that it be deleted."""
+    X, y = records("")
+    refused("frank-wolfe", "/dev/null", "a pipe or a device", X, y)
+    path = tmp_path / "fit.checkpoint"
+    os.mkfifo(path)
+    refused("frank-wolfe", path, "a pipe or a device", X, y)
+    assert path.is_fifo()
+
+
 def test_files_of_other_fits_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")

@@ -51,6 +51,11 @@ fn unusable(_: std::io::Error) -> Error {
     )
 }
 
+/// A pipe would be read for ever, and a device until there is no memory left.
+fn no_file() -> Error {
+    Error::checkpoint("names a pipe or a device, and no file")
+}
+
 fn damaged() -> Error {
     Error::checkpoint(
         "is damaged, cut off or no checkpoint of this version; delete it to start anew",
@@ -65,6 +70,7 @@ impl Journal {
     /// [`Error::Checkpoint`] for a file that is in use, damaged, or cannot be read or written.
     pub fn open(path: &Path, first: &str) -> Result<(Self, Vec<String>)> {
         match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) if file.metadata().is_ok_and(|found| !found.is_file()) => Err(no_file()),
             Ok(file) => Self::read(file),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::create(path, first),
             Err(error) => Err(unusable(error)),
@@ -265,6 +271,14 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(made.unwrap(), ["first"]);
         assert_eq!(again.unwrap(), ["first"]);
+    }
+
+    /// A device, or a pipe, is not read, and is not said to be damaged: it would be deleted.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let said = lines(Path::new("/dev/null")).unwrap_err().to_string();
+        assert!(said.contains("a pipe or a device"), "{said}");
     }
 
     /// A folder is no checkpoint, and in use by nobody; a file that has appeared meanwhile is another fit's.
