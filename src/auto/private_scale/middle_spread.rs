@@ -7,15 +7,14 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     DISTANCE_NATS, HISTOGRAM_NATS, LEAST_LEVEL, MODEL_NATS, MOST_SHARE, SIDE_SHARE, TARGET_NATS,
-    TARGET_SHARE, level_times_epsilon0, range_within,
+    level_times_epsilon0, range_within,
 };
 use crate::privacy::{Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
-/// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
-/// [`TARGET_SHARE`].
-fn affordable(rho: f64) -> [f64; 3] {
-    [SIDE_SHARE, MOST_SHARE, TARGET_SHARE].map(|share| range_within(share * rho / 2.0))
+/// What each of two choices, a median and a distance from it, may spend of a share of a zCDP budget.
+fn affordable(share: f64, rho: f64) -> f64 {
+    range_within(share * rho / 2.0)
 }
 
 /// What a median takes so that the quantile is so many nats likelier; no level is higher.
@@ -26,8 +25,7 @@ fn of_median(nats: f64, n: usize, person: usize) -> f64 {
 /// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the
 /// targets.
 pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool {
-    let [_, most, _] = affordable(rho);
-    most >= of_median(MODEL_NATS, n, person)
+    affordable(MOST_SHARE, rho) >= of_median(MODEL_NATS, n, person)
 }
 
 /// What tells the middle and the spread.
@@ -40,7 +38,7 @@ pub(super) enum MiddleAndSpread {
         /// Distance of the second quantile in standard deviations of a normal law.
         deviations: f64,
     },
-    /// Of reals, where these would be among few thresholds: what noise leaves of a histogram.
+    /// Where these would take much of the budget: what noise leaves of histograms.
     Histograms(TargetWindows),
 }
 
@@ -50,19 +48,13 @@ impl MiddleAndSpread {
     pub fn new(problem: &Problem, rho: f64, lowest: f64) -> Result<Option<Self>> {
         let (n, person) = (problem.n_samples(), problem.records_per_person());
         let statement = &problem.statement;
-        let [usual, most, all] = affordable(rho);
-        let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
-        let few = most < of_median(HISTOGRAM_NATS, n, person);
-        if few && problem.schema().target().units().is_none() {
+        if affordable(MOST_SHARE, rho) < of_median(HISTOGRAM_NATS, n, person) {
             return Ok(TargetWindows::new(statement, rho)?.map(Self::Histograms));
         }
         let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
-        let worth = usual.max(most.min(fine)).max(all.min(sure));
+        let worth = affordable(SIDE_SHARE, rho).max(of_median(TARGET_NATS[1], n, person));
         // No more than the lowest level wants.
         let epsilon0 = worth.min(wanted / LEAST_LEVEL);
-        if epsilon0 < least {
-            return Ok(None);
-        }
         let tail = (wanted / epsilon0).clamp(lowest, 0.5);
         Ok(Some(Self::Quantiles {
             median: statement.target_quantile(epsilon0, 0.5)?,

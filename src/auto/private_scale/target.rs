@@ -56,7 +56,7 @@ impl TargetScale {
         let clamp = TARGET_CLAMP * open.min(30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
         let small = range_within(MINOR_SHARE * rho);
-        let [few, _, sure] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / small);
+        let [few, sure] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / small);
         let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
         let maps = sure < TARGET_TAIL;
         let level = if maps { sure } else { few };

@@ -47,7 +47,7 @@ impl TargetWindows {
     /// The middle, and about one standard deviation of the targets, if they are normal.
     pub fn release(&self, session: &mut Session<'_>) -> Result<(f64, f64)> {
         let laws = Laws::new();
-        let mut window = Window::ALL;
+        let mut window = self.whole();
         let mut all: Vec<Numbers> = Vec::new();
         loop {
             let noisy = session.ask(&self.0, window)?;
@@ -62,11 +62,23 @@ impl TargetWindows {
         }
     }
 
+    /// All that targets can be: counts are not negative.
+    fn whole(&self) -> Window {
+        match self.0.statement().schema().target() {
+            Target::Counts { .. } => Window::around(0.5, 0.5),
+            _ => Window::ALL,
+        }
+    }
+
     /// What all histograms tell together, in units of a window.
     fn found(&self, laws: &Laws, all: &[Numbers], window: Window) -> Posterior {
         let statement = self.0.statement();
         let zero = match statement.schema().target() {
-            Target::Interval { low, high } if window == Window::ALL => Zero::of((low, high)),
+            Target::Interval { low, high } | Target::Counts { low, high, .. }
+                if window == self.whole() =>
+            {
+                Zero::of((low, high))
+            }
             _ => Zero::Elsewhere,
         };
         let shares = all.iter().map(|(of, _)| {

