@@ -173,7 +173,7 @@ fn histograms(
 /// Quartiles of the laws of features that have a spread.
 fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement) -> Found {
     let schema = statement.schema();
-    let laws = Laws::new();
+    let laws = Laws::within();
     let shares = laws.shares(question.bins(), |end| end);
     let n = statement.n_samples() as f64;
     let bins = question.bins().ends().len();

@@ -66,6 +66,9 @@ pub(super) struct Seen<'a> {
     pub sigma: f64,
 }
 
+/// How far laws lie beyond a window, in half widths, and the least deviation of those that do. Without them 1000 targets
+/// whose bounds are 200 000 deviations apart have an R^2 of -13 in one fit of 300 at epsilon 0.3, with them -.4.
+const BEYOND: (f64, f64) = (3.0, 0.1);
 /// Deviations beyond which a law has nothing, nearly.
 const FAR: f64 = 6.0;
 /// Deviation of values that are all one.
@@ -113,12 +116,24 @@ pub(super) fn in_records(noisy: &[i64], unit: f64) -> Vec<f64> {
 }
 
 impl Laws {
-    pub(super) fn new() -> Self {
+    /// Of values that lie within [-1, 1].
+    pub(super) fn within() -> Self {
+        Self::up_to(1.0)
+    }
+
+    /// Of values around [-1, 1], and beyond: a window may have lost them.
+    pub(super) fn around() -> Self {
+        Self::up_to(BEYOND.0)
+    }
+
+    /// Laws that are spread as widely as [`BEYOND`] says lie up to a distance from 0, others within [-1, 1].
+    fn up_to(distance: f64) -> Self {
         let of_deviation = |step: i32| {
             let deviation = WIDEST * 0.5f64.powf(0.5 * f64::from(step));
-            let count = (2.0 / (APART * deviation)).ceil();
-            let middles = (0..count as usize).map(|i| -1.0 + (2.0 * i as f64 + 1.0) / count);
-            Law::all(deviation, middles.collect())
+            let most = if deviation < BEYOND.1 { 1.0 } else { distance };
+            let count = (2.0 * most / (APART * deviation)).ceil();
+            let middle = |i: usize| most * (-1.0 + (2.0 * i as f64 + 1.0) / count);
+            Law::all(deviation, (0..count as usize).map(middle).collect())
         };
         let laws = (0..DEVIATIONS).flat_map(of_deviation);
         // Values that are nearly all at an end.
@@ -187,7 +202,7 @@ mod tests {
 
     /// After one histogram of 1000 values in units of the laws.
     fn posterior(noisy: &[f64], sigma: f64, zero: Zero) -> Posterior {
-        let laws = Laws::new();
+        let laws = Laws::within();
         let shares = &laws.shares(BOTH, |place| place);
         let seen = Seen {
             shares,
@@ -284,7 +299,7 @@ mod tests {
     /// Histograms of the same window tell together what one of them tells with all their precision.
     #[test]
     fn histograms_add_up() {
-        let laws = Laws::new();
+        let laws = Laws::within();
         let shares = &laws.shares(BOTH, |place| place);
         let mut noisy = histogram(0.3, 0.1, 1000.0);
         (noisy.iter_mut().enumerate()).for_each(|(k, h)| *h += 40.0 * (k as f64).sin());
@@ -309,7 +324,7 @@ mod tests {
     /// has, with all that is beyond the window at its ends.
     #[test]
     fn shares_are_those_of_the_window() {
-        let laws = Laws::new();
+        let laws = Laws::within();
         for (middle, half) in [(0.3, 0.2), (-1.5, 4.0), (0.0, 1.0)] {
             let shares = laws.shares(BOTH, |place| middle + half * place);
             let bins = BOTH.ends();
@@ -326,5 +341,24 @@ mod tests {
                 assert!((fine - 1.0).abs() < 1e-12);
             }
         }
+    }
+
+    /// Values that a window has lost are looked for where an earlier one leaves them.
+    #[test]
+    fn lost_values_are_found_again() {
+        let (lost, laws) = ((0.6, 0.2), Laws::around());
+        let shares = [
+            laws.shares(BOTH, |place| (place - lost.0) / lost.1),
+            laws.shares(BOTH, |place| place),
+        ];
+        // 0.15 and 0.02 in units of all, (0.15 - 0.6)/0.2 = -2.25 and 0.1 in those of the window.
+        let noisy = [histogram(0.15, 0.02, 1000.0), histogram(-2.25, 0.1, 1000.0)];
+        let seen = [0, 1].map(|k| Seen {
+            shares: &shares[k],
+            noisy: &noisy[k],
+            sigma: 100.0,
+        });
+        let found = laws.posterior(&seen, 1000.0, Zero::Elsewhere);
+        assert!((found.mean + 2.25).abs() < 0.3, "{found:?}");
     }
 }

@@ -46,13 +46,14 @@ impl TargetWindows {
 
     /// The middle, and about one standard deviation of the targets, if they are normal.
     pub fn release(&self, session: &mut Session<'_>) -> Result<(f64, f64)> {
-        let laws = Laws::new();
+        let (within, around) = (Laws::within(), Laws::around());
         let mut window = self.whole();
         let mut all: Vec<Numbers> = Vec::new();
         loop {
             let noisy = session.ask(&self.0, window)?;
             all.push((window, in_records(&noisy, self.0.unit())));
-            let found = self.found(&laws, &all, window);
+            let whole = window == self.whole();
+            let found = self.found(if whole { &within } else { &around }, &all, window);
             let middle = window.at(found.mean);
             if all.len() as u64 == TARGET_WINDOWS {
                 let spread = window.half() * found.spread.max(NARROW);
