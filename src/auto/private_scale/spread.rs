@@ -66,8 +66,9 @@ pub(super) struct Seen<'a> {
     pub sigma: f64,
 }
 
-/// How far laws lie beyond a window, in half widths, and the least deviation of those that do. Without them 1000 targets
-/// whose bounds are 200 000 deviations apart have an R^2 of -13 in one fit of 300 at epsilon 0.3, with them -.4.
+/// How far laws lie beyond a window, in half widths, and the least deviation of those that do. Without them 1000
+/// targets whose bounds are 200 000 deviations apart have an R^2 of -13 in one fit of 300 at epsilon 0.3, with them one
+/// of -.4.
 const BEYOND: (f64, f64) = (3.0, 0.1);
 /// Deviations beyond which a law has nothing, nearly.
 const FAR: f64 = 6.0;
