@@ -37,17 +37,18 @@ impl Window {
     /// Least half width: floats tell its bins apart.
     pub const LEAST: f64 = 1.0 / (1u64 << 32) as f64;
 
-    /// Around a point, so far to both sides, and no farther than [-1, 1]; wider where floats would not tell its bins
-    /// apart. What is no number gives all of [-1, 1].
-    pub fn around(point: f64, reach: f64) -> Self {
+    /// The part of it around a point, so far to both sides; wider where floats would not tell its bins apart. What is
+    /// no number gives all of it.
+    pub fn around(self, point: f64, reach: f64) -> Self {
         if point.is_nan() || reach.is_nan() {
-            return Self::ALL;
+            return self;
         }
-        let (low, high) = ((point - reach).max(-1.0), (point + reach).min(1.0));
-        let half = (0.5 * (high - low)).clamp(Self::LEAST, 1.0);
-        let room = 1.0 - half;
+        let (low, high) = (self.at(-1.0), self.at(1.0));
+        let (from, to) = ((point - reach).max(low), (point + reach).min(high));
+        let half = (0.5 * (to - from)).max(Self::LEAST).min(self.half);
+        let room = self.half - half;
         Self {
-            middle: (0.5 * (low + high)).clamp(-room, room),
+            middle: (0.5 * (from + to)).clamp(self.middle - room, self.middle + room),
             half,
         }
     }
@@ -163,28 +164,31 @@ mod tests {
     }
 
     proptest! {
-        /// Windows lie within [-1, 1], hold what lies there of where they should be, and no two ends of their bins are
-        /// one, whatever is asked for.
+        /// Windows lie within what they are a part of, all that targets or counts can be, hold what lies there of where
+        /// they should be, and no two ends of their bins are one, whatever is asked for; wide ones are the whole.
         #[test]
         fn windows_lie_within_what_targets_can_be(
             point in -1.5..1.5f64,
             exponent in -60.0..2.0f64,
             odd in prop::sample::select(vec![0.0, f64::NAN, f64::INFINITY, -1.0]),
         ) {
-            for reach in [exponent.exp2(), odd] {
-                let window = Window::around(point, reach);
-                let (low, high) = (window.at(-1.0), window.at(1.0));
-                prop_assert!(low >= -1.0 - 1e-15 && high <= 1.0 + 1e-15);
-                if reach > 0.0 {
-                    for end in [point - reach, point + reach] {
-                        let held = low - 1e-15 <= end && end <= high + 1e-15;
-                        prop_assert!(held || end.abs() >= 1.0 - 1e-15);
+            for (whole, least) in [(Window::ALL, -1.0), (Window::ALL.around(0.5, 0.5), 0.0)] {
+                for reach in [exponent.exp2(), odd] {
+                    let window = whole.around(point, reach);
+                    let (low, high) = (window.at(-1.0), window.at(1.0));
+                    prop_assert!(low >= least - 1e-15 && high <= 1.0 + 1e-15);
+                    if reach > 0.0 {
+                        for end in [point - reach, point + reach] {
+                            let held = low - 1e-15 <= end && end <= high + 1e-15;
+                            prop_assert!(held || end <= least + 1e-15 || end >= 1.0 - 1e-15);
+                        }
                     }
+                    let ends: Vec<f64> =
+                        (Bins::Fine.ends().iter()).map(|&(_, high)| window.at(high)).collect();
+                    prop_assert!(ends.windows(2).all(|pair| pair[0] < pair[1]));
+                    prop_assert!((window.at(window.place(point)) - point).abs() < 1e-9);
                 }
-                let ends: Vec<f64> =
-                    (Bins::Fine.ends().iter()).map(|&(_, high)| window.at(high)).collect();
-                prop_assert!(ends.windows(2).all(|pair| pair[0] < pair[1]));
-                prop_assert!((window.at(window.place(point)) - point).abs() < 1e-9);
+                prop_assert_eq!(whole.around(point, 2.5), whole);
             }
         }
     }

@@ -49,30 +49,51 @@ impl TargetWindows {
         let (within, around) = (Laws::within(), Laws::around());
         let mut window = self.whole();
         let mut all: Vec<Numbers> = Vec::new();
+        // Of the histograms in turn, in units of the window: as long as it stays they do.
+        let mut shares: Vec<Vec<f64>> = Vec::new();
         loop {
             let noisy = session.ask(&self.0, window)?;
             all.push((window, in_records(&noisy, self.0.unit())));
-            let whole = window == self.whole();
-            let found = self.found(if whole { &within } else { &around }, &all, window);
+            let laws = if window == self.whole() {
+                &within
+            } else {
+                &around
+            };
+            for (of, _) in &all[shares.len()..] {
+                let place = |place: f64| window.place(of.at(place));
+                shares.push(laws.shares(self.0.bins(), place));
+            }
+            let found = self.found(laws, &all, &shares, window);
             let middle = window.at(found.mean);
             if all.len() as u64 == TARGET_WINDOWS {
                 let spread = window.half() * found.spread.max(NARROW);
                 return Ok((middle.clamp(-1.0, 1.0), spread));
             }
-            window = Window::around(middle, WINDOW_REACH * window.half() * found.deviation);
+            let reach = WINDOW_REACH * window.half() * found.deviation;
+            let next = self.whole().around(middle, reach);
+            if next != window {
+                shares.clear();
+            }
+            window = next;
         }
     }
 
     /// All that targets can be: counts are not negative.
     fn whole(&self) -> Window {
         match self.0.statement().schema().target() {
-            Target::Counts { .. } => Window::around(0.5, 0.5),
+            Target::Counts { .. } => Window::ALL.around(0.5, 0.5),
             _ => Window::ALL,
         }
     }
 
-    /// What all histograms tell together, in units of a window.
-    fn found(&self, laws: &Laws, all: &[Numbers], window: Window) -> Posterior {
+    /// What all histograms tell together, in units of a window, in which the laws have these shares.
+    fn found(
+        &self,
+        laws: &Laws,
+        all: &[Numbers],
+        shares: &[Vec<f64>],
+        window: Window,
+    ) -> Posterior {
         let statement = self.0.statement();
         let zero = match statement.schema().target() {
             Target::Interval { low, high } | Target::Counts { low, high, .. }
@@ -82,12 +103,7 @@ impl TargetWindows {
             }
             _ => Zero::Elsewhere,
         };
-        let shares = all.iter().map(|(of, _)| {
-            let place = |place: f64| window.place(of.at(place));
-            laws.shares(self.0.bins(), place)
-        });
-        let shares: Vec<Vec<f64>> = shares.collect();
-        let seen = all.iter().zip(&shares).map(|((_, noisy), shares)| Seen {
+        let seen = all.iter().zip(shares).map(|((_, noisy), shares)| Seen {
             shares,
             noisy,
             sigma: self.0.noise(),

@@ -206,7 +206,7 @@ fn sums_leave_with_the_noise_of_their_events() {
             },
         );
         let of_targets = reals.target_histogram(1e4, Bins::FineAndWide).unwrap();
-        let (at, scale) = (Window::around(0.2, 0.3), sigma(&of_targets));
+        let (at, scale) = (Window::ALL.around(0.2, 0.3), sigma(&of_targets));
         integers_follow("targets", &reals, &of_targets, (300, at), &normal(scale));
         integers_follow(
             "images",
