@@ -56,6 +56,13 @@ impl Loss for ClippedLogistic {
         Logistic.derivative(z, y).clamp(-self.bound, self.bound)
     }
 
+    #[inline(always)]
+    fn quick_derivative(&self, z: f64, y: f64) -> f64 {
+        Logistic
+            .quick_derivative(z, y)
+            .clamp(-self.bound, self.bound)
+    }
+
     fn curvature(&self, z: f64, y: f64) -> f64 {
         let slope = Logistic.derivative(z, y).abs();
         if slope < self.bound {

@@ -114,6 +114,9 @@ mod x86 {
     use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
+    /// Columns of strips that are wide: it does not matter from 80 to this which lines sums ask for.
+    const WIDE: usize = 128;
+
     /// Of every four lines sums ask memory for so many others: all of those that margins leave to them, or some beyond
     /// those that margins fetch. With the one instruction for products that add up where `ONE`.
     #[target_feature(enable = "avx512bw")]
@@ -146,8 +149,15 @@ mod x86 {
     ) -> i64 {
         let columns = strips.columns();
         let several = match FETCHED {
+            // Lines of margins of several strips would come between what the machine sees that is read.
+            4 if ahead == Ahead::NONE => 1,
             4 => together(columns),
             _ => together(columns).next_multiple_of(2),
+        };
+        let apart = if ahead.every_four && columns > WIDE {
+            4
+        } else {
+            FETCHED
         };
         let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
         let (ones, mut total) = (_mm512_set1_epi16(1), _mm512_setzero_si512());
@@ -174,7 +184,7 @@ mod x86 {
                 let next = [first, second].map(|strip| strip.as_ptr().wrapping_add(lines.len()));
                 add_two_strips::<ONE>(d, strips, lanes, |four| {
                     for next in next {
-                        fetch::<FETCHED>(ahead, next, four);
+                        fetch::<FETCHED>(ahead, next.wrapping_add(apart * four));
                     }
                 });
             }
@@ -182,18 +192,18 @@ mod x86 {
                 let beyond = if FETCHED < 4 { columns } else { 0 };
                 let next = strip.as_ptr().wrapping_add(beyond);
                 add_strip::<false>(load::<false>(d), strip, lanes, |four| {
-                    fetch::<FETCHED>(ahead, next, four);
+                    fetch::<FETCHED>(ahead, next.wrapping_add(apart * four));
                 });
             }
         }
         i64::from(_mm512_reduce_add_epi32(total))
     }
 
-    /// Asks memory for the k-th of so many lines at a time.
+    /// Asks memory for so many lines.
     #[inline(always)]
-    fn fetch<const LINES: usize>(ahead: Ahead, next: *const Line, k: usize) {
+    fn fetch<const LINES: usize>(ahead: Ahead, next: *const Line) {
         for line in 0..LINES {
-            ahead.of(next.wrapping_add(LINES * k + line));
+            ahead.of(next.wrapping_add(line));
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::schema::{Schema, Target};
 /// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
 const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
 
+/// The largest of them, which kernels multiply by in one go.
+const LARGEST_UNITS: f64 = (1u64 << 29) as f64;
+
 /// Records of a piece of sparse ones.
 const CHUNK: usize = 4096;
 
@@ -56,8 +59,12 @@ impl Integers {
         let theta = model.scaled(schema)?;
         // One unit for all scores, so that they compare.
         let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
+        let largest = theta
+            .iter()
+            .fold(0.0f64, |most, theta| most.max(theta.abs()));
+        let least_unit = (size / MARGIN_UNITS).max(largest / LARGEST_UNITS);
         // A power of two: dividing by it is exact.
-        let unit = 2f64.powi((size / MARGIN_UNITS).max(1e-290).log2().ceil() as i32);
+        let unit = 2f64.powi(least_unit.max(1e-290).log2().ceil() as i32);
         let directions = (theta.chunks(schema.n_columns()))
             .map(|theta| {
                 let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
