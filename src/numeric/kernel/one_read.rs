@@ -114,7 +114,7 @@ mod x86 {
     use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// Columns of strips that are wide: it does not matter from 80 to this which lines sums ask for.
+    /// Strips of more columns are wide. Up to so many it matters by a twentieth at most which lines sums ask for.
     const WIDE: usize = 128;
 
     /// Of every four lines sums ask memory for so many others: all of those that margins leave to them, or some beyond
