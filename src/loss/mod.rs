@@ -223,6 +223,15 @@ mod tests {
     use crate::numeric::kernel::tests::at_every_width;
     use proptest::prelude::*;
 
+    /// A target that the loss takes.
+    fn target_of(loss: &Catalogued, y: f64) -> f64 {
+        match loss.task() {
+            Task::Classification => 1f64.copysign(y),
+            Task::Regression => y,
+            Task::Counts => y.abs(),
+        }
+    }
+
     proptest! {
         /// What sensitivities rest on: slopes stay within their growth, rise with z, and no faster than the smoothness.
         #[test]
@@ -234,11 +243,7 @@ mod tests {
         ) {
             for entry in CATALOGUE {
                 let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
-                let y = match loss.task() {
-                    Task::Classification => 1f64.copysign(y),
-                    Task::Regression => y,
-                    Task::Counts => y.abs(),
-                };
+                let y = target_of(&loss, y);
                 // Slopes change fastest near the target, or near its logarithm.
                 for z in [z, z + y, z + y.abs().max(0.1).ln()] {
                     let (here, there) = (loss.derivative(z, y), loss.derivative(z + step, y));
@@ -275,11 +280,7 @@ mod tests {
             for entry in CATALOGUE {
                 let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
                 let Growth::Bounded { linf, .. } = loss.growth() else { continue };
-                let y = match loss.task() {
-                    Task::Classification => 1f64.copysign(y),
-                    Task::Regression => y,
-                    Task::Counts => y.abs(),
-                };
+                let y = target_of(&loss, y);
                 let usual = 2.0 * linf + loss.smoothness();
                 let stated = loss.rounding().map_or(usual, |rounding| rounding.relative);
                 // Slopes of counts up to 8 are within their clamp near the logarithm alone.
@@ -323,11 +324,7 @@ mod tests {
         ) {
             for entry in CATALOGUE {
                 let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
-                let y = match loss.task() {
-                    Task::Classification => 1f64.copysign(y),
-                    Task::Regression => y,
-                    Task::Counts => y.abs(),
-                };
+                let y = target_of(&loss, y);
                 let (quick, exact) = (loss.quick_derivative(z, y), loss.derivative(z, y));
                 prop_assert!((quick - exact).abs() <= exact.abs() * 2f64.powi(-25), "{} {quick} {exact}", entry.name);
             }

@@ -3,19 +3,13 @@ use rayon::prelude::*;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
-use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer, prefetch};
+use crate::numeric::kernel::{clip, for_wide_vectors, integer, prefetch};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::groups::Addends;
 use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
-use crate::question::{HeldOut, LEVELS, LinearModel};
+use crate::question::{HeldOut, LEVELS, LinearModel, lattice_directions};
 use crate::schema::{Schema, Target};
-
-/// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
-const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
-
-/// The largest of them, which kernels multiply by in one go.
-const LARGEST_UNITS: f64 = (1u64 << 29) as f64;
 
 /// Records of a piece of sparse ones.
 const CHUNK: usize = 4096;
@@ -45,7 +39,7 @@ impl Answer for HeldOut {
     }
 }
 
-/// A model as integers: for each output a direction, its unit, and whether features were clipped for it.
+/// A model as integers: for each output a direction, the unit of a margin, and whether features were clipped for it.
 struct Integers {
     directions: Vec<Vec<(u32, i64)>>,
     unit: f64,
@@ -58,19 +52,7 @@ impl Integers {
     fn new(model: &LinearModel, schema: &Schema) -> Result<Self> {
         let theta = model.scaled(schema)?;
         // One unit for all scores, so that they compare.
-        let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
-        let largest = theta
-            .iter()
-            .fold(0.0f64, |most, theta| most.max(theta.abs()));
-        let least_unit = (size / MARGIN_UNITS).max(largest / LARGEST_UNITS);
-        // A power of two: dividing by it is exact.
-        let unit = 2f64.powi(least_unit.max(1e-290).log2().ceil() as i32);
-        let directions = (theta.chunks(schema.n_columns()))
-            .map(|theta| {
-                let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
-                (0u32..).zip(integers).collect()
-            })
-            .collect();
+        let (directions, unit) = lattice_directions(&theta, schema.n_columns());
         Ok(Self {
             directions,
             unit,
@@ -198,13 +180,12 @@ fn loss_of(data: &BoundedData, start: usize, planes: &[i64], model: &Integers) -
             |i, y| LEVELS * i64::from((margins[i] > 0) != (y > 0.0)),
         ),
         Target::Interval { .. } => {
-            let scale = unit / f64::from(MAX_FEATURE);
             // As predictions: y_bounds are -1 and 1.
             let limit = if model.clipped { 1.0 } else { f64::INFINITY };
             records.total(
                 #[inline(always)]
                 |i, y| {
-                    let predicted = clip(margins[i] as f64 * scale, -limit, limit);
+                    let predicted = clip(margins[i] as f64 * unit, -limit, limit);
                     let squared = (predicted - y).powi(2);
                     integer((LEVELS as f64 * clip(squared, 0.0, 1.0)).round())
                 },
@@ -215,10 +196,9 @@ fn loss_of(data: &BoundedData, start: usize, planes: &[i64], model: &Integers) -
             high,
             unit: of_rates,
         } => {
-            let scale = unit / f64::from(MAX_FEATURE);
             // As predictions, with 1 for the upper bound of counts.
             let predicted = |z: i64| {
-                let rate = (z as f64 * scale).min(700.0).exp() * of_rates / high;
+                let rate = (z as f64 * unit).min(700.0).exp() * of_rates / high;
                 rate.clamp(low / high, 1.0)
             };
             let apart = |z: i64, y: f64| (predicted(z).sqrt() - y.sqrt()).powi(2);
