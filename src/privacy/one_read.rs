@@ -42,6 +42,8 @@ impl BoundedData {
         let steps = self.steps(std::slice::from_ref(step));
         let addends = groups.addends(&steps, 1);
         let (strips, weights) = groups.only(&addends)?;
+        let whole = weights.of_whole_strips();
+        let weights = whole.as_ref().unwrap_or(weights);
         let (n, chunk, constant) = (self.n_records(), groups.chunk(), addends.constants()[0]);
         let mut kept: Vec<Option<&mut [i64]>> =
             kept.map_or_else(Vec::new, |kept| kept.chunks_mut(chunk).map(Some).collect());

@@ -4,12 +4,12 @@ use super::memory::Fetched;
 #[cfg(target_arch = "x86_64")]
 use super::memory::x86::Ahead;
 use super::weights::Weights;
-use super::width::width;
 #[cfg(target_arch = "x86_64")]
-use super::width::{Width, adds_products};
+use super::width::Width;
+use super::width::width;
 use crate::numeric::strips::{LINE, Strips};
 #[cfg(target_arch = "x86_64")]
-use x86::add_products_avx512;
+use x86::ask;
 
 /// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so
 /// many that it is there when margins come to it, and that some are on their way while slopes and sums are taken.
@@ -40,14 +40,17 @@ pub fn add_products(
         #[cfg(target_arch = "x86_64")]
         Width::Avx512 => {
             let (strips, batches) = (strips.of_records(0..records), &weights.batches);
-            let both = fetched == Fetched::ByBoth && Ahead::with_pauses().second;
+            let ahead = Ahead::with_pauses();
             // SAFETY: the features were detected.
             unsafe {
-                match (adds_products(), both) {
-                    (true, false) => add_products_avx512::<true, false>(margins, strips, batches),
-                    (true, true) => add_products_avx512::<true, true>(margins, strips, batches),
-                    (false, false) => add_products_avx512::<false, false>(margins, strips, batches),
-                    (false, true) => add_products_avx512::<false, true>(margins, strips, batches),
+                match fetched {
+                    Fetched::ByBoth if ahead.second => {
+                        x86::add::<{ ask::SHARED }>(margins, strips, batches);
+                    }
+                    _ if ahead.again && !weights.are_few() => {
+                        x86::add::<{ ask::THRICE }>(margins, strips, batches)
+                    }
+                    _ => x86::add::<{ ask::ONCE }>(margins, strips, batches),
                 }
             };
         }
@@ -99,12 +102,38 @@ pub(super) mod x86 {
     use crate::numeric::kernel::lanes::{Lanes, LanesOfParts, add_products_by_pair, load};
     use crate::numeric::kernel::memory::x86::Ahead;
     use crate::numeric::kernel::weights::Batch;
+    use crate::numeric::kernel::width::adds_products;
     use crate::numeric::strips::{LINE, Line, Strips};
 
+    /// How margins ask memory for lines, known to compilers: a branch at every pair of columns takes a fifth more time.
+    pub(in crate::numeric::kernel) mod ask {
+        /// For those beyond each line that is read.
+        pub const ONCE: u8 = 0;
+        /// The nearest cache too, soon before they are read.
+        pub const TWICE: u8 = 1;
+        /// And once more between the two: where no sums ask as well.
+        pub const THRICE: u8 = 2;
+        /// For three of every four; sums of slopes ask for the others.
+        pub const SHARED: u8 = 3;
+    }
+
     /// Margins of every plane += the sum of weight * column, strip by strip; the last may end before its strip does.
-    /// With the one instruction for it where `ONE`; of every four lines one is left to sums where `BOTH` fetch them.
+    /// Lines are asked for as `ASK` says.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_products_avx512<const ONE: bool, const BOTH: bool>(
+    pub(super) fn add<const ASK: u8>(
+        margins: &mut [&mut [i64]],
+        strips: Strips<'_>,
+        batches: &[Batch],
+    ) {
+        match adds_products() {
+            true => add_products_avx512::<true, ASK>(margins, strips, batches),
+            false => add_products_avx512::<false, ASK>(margins, strips, batches),
+        }
+    }
+
+    /// The same with the one instruction for products that add up where `ONE`.
+    #[target_feature(enable = "avx512bw")]
+    fn add_products_avx512<const ONE: bool, const ASK: u8>(
         margins: &mut [&mut [i64]],
         strips: Strips<'_>,
         batches: &[Batch],
@@ -120,9 +149,9 @@ pub(super) mod x86 {
                     add_to_line(&mut margins[plane][k * LINE..], sums);
                 };
                 match (batch.planes.len(), batch.low) {
-                    (1, _) => add_sums_of_one::<ONE, BOTH>(strip, batch, (ahead, next), add),
-                    (_, false) => add_sums::<ONE, BOTH, 2, 1>(strip, batch, (ahead, next), add),
-                    (_, true) => add_sums::<ONE, BOTH, 2, 2>(strip, batch, (ahead, next), add),
+                    (1, _) => add_sums_of_one::<ONE, ASK>(strip, batch, (ahead, next), add),
+                    (_, false) => add_sums::<ONE, ASK, 2, 1>(strip, batch, (ahead, next), add),
+                    (_, true) => add_sums::<ONE, ASK, 2, 2>(strip, batch, (ahead, next), add),
                 }
             }
         }
@@ -131,7 +160,7 @@ pub(super) mod x86 {
     /// The same of a single plane and one strip.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    pub(in crate::numeric::kernel) fn add_to_strip_avx512<const ONE: bool>(
+    pub(in crate::numeric::kernel) fn add_to_strip_avx512<const ONE: bool, const ASK: u8>(
         margins: &mut [i64; LINE],
         strip: &[Line],
         batches: &[Batch],
@@ -145,22 +174,22 @@ pub(super) mod x86 {
                     add_to(margins, sums);
                 }
             };
-            add_sums_of_one::<ONE, false>(strip, batch, (ahead, next), add);
+            add_sums_of_one::<ONE, ASK>(strip, batch, (ahead, next), add);
         }
     }
 
     /// [`add_sums`] of a batch of a single plane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums_of_one<const ONE: bool, const BOTH: bool>(
+    fn add_sums_of_one<const ONE: bool, const ASK: u8>(
         strip: &[Line],
         batch: &Batch,
         fetched: (Ahead, *const Line),
         add: impl FnMut(usize, [__m512i; 4]),
     ) {
         match batch.low {
-            false => add_sums::<ONE, BOTH, 1, 1>(strip, batch, fetched, add),
-            true => add_sums::<ONE, BOTH, 1, 2>(strip, batch, fetched, add),
+            false => add_sums::<ONE, ASK, 1, 1>(strip, batch, fetched, add),
+            true => add_sums::<ONE, ASK, 1, 2>(strip, batch, fetched, add),
         }
     }
 
@@ -209,14 +238,14 @@ pub(super) mod x86 {
     }
 
     /// Calls `add(plane, sums)` with the sums of weight * column of every eight records of a strip, of each of `P`
-    /// planes, whose weights have `PARTS` parts. Memory is asked for the lines beyond those that are read, or, where
-    /// sums fetch some and `BOTH` are said to, for three quarters as many beyond the next one of these.
+    /// planes, whose weights have `PARTS` parts. Memory is asked as `ASK` says for the lines beyond those that are
+    /// read, or, where sums fetch some, for three quarters as many beyond the next one of these.
     ///
     /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts, or by low ones, are
     /// at most 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_sums<const ONE: bool, const BOTH: bool, const P: usize, const PARTS: usize>(
+    fn add_sums<const ONE: bool, const ASK: u8, const P: usize, const PARTS: usize>(
         strip: &[Line],
         batch: &Batch,
         (ahead, next): (Ahead, *const Line),
@@ -232,7 +261,7 @@ pub(super) mod x86 {
         for (k, (columns, weights)) in batch.columns.iter().zip(weights).enumerate() {
             let mut sums = [[[Lanes::start(); 2]; PARTS]; P];
             let lines = |pair: usize| [&strip[columns[2 * pair]], &strip[columns[2 * pair + 1]]];
-            if BOTH {
+            if ASK == ask::SHARED {
                 let next = next.wrapping_add(k.wrapping_mul(6));
                 (0..6).for_each(|line| ahead.of(next.wrapping_add(line)));
                 // A compiler leaves a loop over pairs as one over sums in memory.
@@ -243,6 +272,12 @@ pub(super) mod x86 {
             } else {
                 for (pair, weights) in weights.iter().enumerate() {
                     ahead.of_both(lines(pair));
+                    if ASK == ask::THRICE {
+                        Ahead::again(lines(pair));
+                    }
+                    if ASK != ask::ONCE {
+                        Ahead::soon(lines(pair));
+                    }
                     add_pair::<ONE, P, PARTS>(&mut sums, lines(pair), weights);
                 }
             }

@@ -79,7 +79,16 @@ pub(super) mod x86 {
         pub second: bool,
         /// Where sums ask for two of four lines of wide strips: the same two of every four, instead of the first half.
         pub every_four: bool,
+        /// Whether margins ask for lines again, shortly before they read them.
+        pub again: bool,
+        /// Strips of more columns are read whole, where sums of all follow margins of a few.
+        pub whole: usize,
     }
+
+    /// Lines between one that margins are made of and those that they ask for again.
+    const AGAIN: usize = 120;
+    /// The same of the nearest cache.
+    const SOON: usize = 32;
 
     impl Ahead {
         /// No others: the machine fetches by itself what is read line after line.
@@ -87,21 +96,26 @@ pub(super) mod x86 {
             lines: 0,
             second: false,
             every_four: false,
+            again: false,
+            whole: usize::MAX,
         };
         pub(super) const NEAREST: Self = Self {
             lines: crate::numeric::kernel::margins::AHEAD,
-            second: false,
-            every_four: false,
+            ..Self::NONE
         };
         pub(super) const SECOND: Self = Self {
             lines: 250,
             second: true,
-            every_four: false,
+            ..Self::NONE
         };
         /// As measured on cores of AMD before family 26 alone: half of a strip of 250 columns, which is as long as
-        /// lines are asked for ahead, would come all at once, and the other half wait.
+        /// lines are asked for ahead, would come all at once, and the other half wait; what memory is asked for while
+        /// all that it takes is on its way does not come, unless it is asked for again; and 250 columns by themselves
+        /// take half as much time again as behind margins of all.
         pub(super) const SECOND_OF_AMD: Self = Self {
             every_four: true,
+            again: true,
+            whole: 192,
             ..Self::SECOND
         };
 
@@ -137,6 +151,22 @@ pub(super) mod x86 {
         pub fn of_both(self, [a, b]: [&Line; 2]) {
             self.of(a);
             self.of(b);
+        }
+
+        /// Asks again for the lines a little beyond both of these.
+        #[inline(always)]
+        pub fn again([a, b]: [&Line; 2]) {
+            for line in [a, b].map(std::ptr::from_ref) {
+                prefetch::<_MM_HINT_T1, _>(line.wrapping_add(AGAIN));
+            }
+        }
+
+        /// Asks the nearest cache for the lines that follow soon on both of these.
+        #[inline(always)]
+        pub fn soon([a, b]: [&Line; 2]) {
+            for line in [a, b].map(std::ptr::from_ref) {
+                prefetch::<_MM_HINT_T0, _>(line.wrapping_add(SOON));
+            }
         }
 
         /// Asks memory for the line so far beyond this one, wherever it is.

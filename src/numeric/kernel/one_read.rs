@@ -1,15 +1,15 @@
 //! Margins, slopes and their inner products with all columns, strip by strip: a strip is read once.
 
 use super::InnerProducts;
+#[cfg(target_arch = "x86_64")]
+use super::margins::x86::ask;
 use super::margins::{AHEAD, add_products};
 #[cfg(target_arch = "x86_64")]
 use super::memory::x86::Ahead;
 use super::memory::{Fetched, prefetch};
-#[cfg(target_arch = "x86_64")]
-use super::weights::FEW;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
-use super::width::{Width, adds_products, width};
+use super::width::{Width, width};
 use crate::numeric::strips::{LINE, Line, Strips};
 
 /// Records that are read at once, at most: sums of so many slopes fit 32 bits.
@@ -59,22 +59,19 @@ impl InnerProducts {
             self.strips += strips.len();
             let (at, columns) = ((&weights.batches[..], constant), self.columns);
             let lanes = self.lanes();
-            let (ahead, fetched) = if FEW * weights.terms() < columns {
+            let (ahead, fetched) = if weights.are_few() {
                 (Ahead::in_one_go(), 4)
             } else {
                 let ahead = Ahead::with_pauses();
                 let further = columns > AHEAD || ahead.second;
                 (ahead, if further { 2 } else { 0 })
             };
+            let how = (ahead, fetched);
             // SAFETY: the features were detected.
             return unsafe {
-                match adds_products() {
-                    true => {
-                        x86::read_avx512::<true>(strips, at, lanes, (ahead, fetched), slopes_of)
-                    }
-                    false => {
-                        x86::read_avx512::<false>(strips, at, lanes, (ahead, fetched), slopes_of)
-                    }
+                match ahead.again {
+                    true => x86::read::<{ ask::TWICE }>(strips, at, lanes, how, slopes_of),
+                    false => x86::read::<{ ask::ONCE }>(strips, at, lanes, how, slopes_of),
                 }
             };
         }
@@ -112,35 +109,40 @@ mod x86 {
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
     use crate::numeric::kernel::memory::x86::Ahead;
     use crate::numeric::kernel::weights::Batch;
+    use crate::numeric::kernel::width::adds_products;
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// Strips of more columns are wide. Up to so many it matters by a twentieth at most which lines sums ask for.
     const WIDE: usize = 128;
 
     /// Of every four lines sums ask memory for so many others: all of those that margins leave to them, or some beyond
-    /// those that margins fetch. With the one instruction for products that add up where `ONE`.
+    /// those that margins fetch, who ask as `ASK` says.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn read_avx512<const ONE: bool>(
+    pub(super) fn read<const ASK: u8>(
         strips: Strips<'_>,
         at: (&[Batch], i64),
         lanes: &mut [Lanes],
         (ahead, fetched): (Ahead, usize),
         slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
     ) -> i64 {
-        match fetched {
-            0 => read::<ONE, 0>(strips, at, lanes, ahead, slopes_of),
-            2 => read::<ONE, 2>(strips, at, lanes, ahead, slopes_of),
-            _ => read::<ONE, 4>(strips, at, lanes, ahead, slopes_of),
+        match (adds_products(), fetched) {
+            (true, 0) => read_avx512::<true, ASK, 0>(strips, at, lanes, ahead, slopes_of),
+            (true, 2) => read_avx512::<true, ASK, 2>(strips, at, lanes, ahead, slopes_of),
+            (true, _) => read_avx512::<true, ASK, 4>(strips, at, lanes, ahead, slopes_of),
+            (false, 0) => read_avx512::<false, ASK, 0>(strips, at, lanes, ahead, slopes_of),
+            (false, 2) => read_avx512::<false, ASK, 2>(strips, at, lanes, ahead, slopes_of),
+            (false, _) => read_avx512::<false, ASK, 4>(strips, at, lanes, ahead, slopes_of),
         }
     }
 
-    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits.
+    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. With the one instruction for products that
+    /// add up where `ONE`.
     ///
     /// Strips are added up two by two, which takes a third of the work less; but where sums are the first to read their
     /// lines they read them in the order of memory.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn read<const ONE: bool, const FETCHED: usize>(
+    fn read_avx512<const ONE: bool, const ASK: u8, const FETCHED: usize>(
         strips: Strips<'_>,
         (weights, constant): (&[Batch], i64),
         lanes: &mut [Lanes],
@@ -167,7 +169,7 @@ mod x86 {
             let slopes = &mut slopes[..strips.len()];
             for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
                 *margins = [constant; LINE];
-                add_to_strip_avx512::<ONE>(margins, strip, weights, ahead);
+                add_to_strip_avx512::<ONE, ASK>(margins, strip, weights, ahead);
             }
             slopes_of(k * several, margins, slopes);
             for slopes in &*slopes {
@@ -218,13 +220,14 @@ mod tests {
 
     proptest! {
         /// Twice the same records: margins, new ones or those that go on, their slopes, and products of those, of small
-        /// weights and of large ones, of all columns or of some.
+        /// weights and of large ones, of all columns or of some, which may come with the rest of their strips.
         #[test]
         fn one_read_is_margins_slopes_and_products(
             n in 1usize..1400,
-            p in prop_oneof![1usize..40, 90usize..170],
+            p in prop_oneof![1usize..40, 90usize..170, 190usize..210],
             largest in prop_oneof![Just(1i64 << 14), Just(1 << 30), Just(1 << 40)],
             few in any::<bool>(),
+            whole in any::<bool>(),
             kept in any::<bool>(),
             constant in -9i64..9,
             seed in any::<u32>(),
@@ -233,7 +236,9 @@ mod tests {
             let lines = in_strips(n, p, &entry);
             let weight = |j: usize| i64::from(entry(j, n)) * largest / i64::from(MAX_FEATURE);
             let moved = if few { p.div_ceil(5) } else { p };
-            let weights = Weights::new(vec![(0..moved).map(|j| (j, weight(j))).collect()], p);
+            let some = Weights::new(vec![(0..moved).map(|j| (j, weight(j))).collect()], p);
+            let whole = some.of_whole_strips().filter(|_| whole);
+            let weights = whole.as_ref().unwrap_or(&some);
             let step = |i: usize| constant + (0..moved).map(|j| weight(j) * i64::from(entry(i, j))).sum::<i64>();
             let margin = |i: usize, time: i64| if kept { i as i64 + (time + 1) * step(i) } else { step(i) };
             let slope = |i: usize, margin: i64| match i % 5 {
@@ -246,7 +251,7 @@ mod tests {
                 let mut sums = InnerProducts::zeros(p, 1);
                 let mut margins: Vec<i64> = (0..n as i64).collect();
                 let totals = [0; 2].map(|_| {
-                    let (strips, at) = (Strips::new(&lines, p), (&weights, constant));
+                    let (strips, at) = (Strips::new(&lines, p), (weights, constant));
                     sums.add_in_one_read(strips, n, at, kept.then_some(&mut margins), |start, margins, slopes| {
                         assert!(margins.len() == slopes.len());
                         for (i, (slope_of, &margin)) in slopes.iter_mut().zip(margins).enumerate() {

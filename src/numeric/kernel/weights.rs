@@ -1,5 +1,10 @@
 //! Weights of columns, in the parts that wide vectors multiply by.
 
+#[cfg(target_arch = "x86_64")]
+use super::memory::x86::Ahead;
+#[cfg(target_arch = "x86_64")]
+use super::width::{Width, width};
+
 /// What columns are multiplied by, for the margins of one plane or of several, as kernels take it.
 pub struct Weights {
     /// Of each plane, columns with their weights.
@@ -25,6 +30,27 @@ impl Weights {
         }
     }
 
+    /// The same of all columns, those without a weight multiplied by 0, where whole strips are read faster than lines
+    /// of a few columns in margins and of all in sums.
+    pub fn of_whole_strips(&self) -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 && self.columns > Ahead::with_pauses().whole && self.are_few() {
+            let whole = |terms: &Vec<(usize, i64)>| {
+                let rest = (0..self.columns).map(|column| (column, 0));
+                terms.iter().copied().chain(rest).collect()
+            };
+            let planes = self.planes.iter().map(whole).collect();
+            return Some(Self::new(planes, self.columns));
+        }
+        None
+    }
+
+    /// Whether most columns have no weight.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn are_few(&self) -> bool {
+        FEW * self.terms() < self.columns * self.planes.len()
+    }
+
     /// How many columns are multiplied, of all planes together.
     pub fn terms(&self) -> usize {
         self.planes.iter().map(Vec::len).sum()
@@ -33,7 +59,7 @@ impl Weights {
 
 /// Margins that take less than one column in so many leave most lines to those who read them next.
 #[cfg(target_arch = "x86_64")]
-pub(super) const FEW: usize = 4;
+const FEW: usize = 4;
 
 /// Planes that are taken together, at most: their sums, and what those widen to, fill the registers of the widest
 /// vectors.

@@ -17,6 +17,9 @@ const CHUNK: usize = 4096;
 /// Outputs whose margins are made at once, where a model has no more.
 const OUTPUTS: usize = 6;
 
+/// Records of a piece, at most, where all models pass by at once: their margins stay in a near cache.
+const TOGETHER: usize = 1024;
+
 impl Answer for HeldOut {
     /// The models, in the user's units of the schema.
     type At<'a> = &'a [LinearModel];
@@ -117,7 +120,14 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
         groups.addends(&data.steps(&moves), moves.len())
     };
     let addends: Vec<Addends<'_>> = models.chunks(several).map(addends).collect();
-    let (chunk, piece) = (groups.chunk(), groups.piece());
+    let chunk = groups.chunk();
+    let piece = match &addends[..] {
+        // Margins of several outputs at once have no other use for lines.
+        [all] if all.constants().len() > 1 => chunk.min(TOGETHER),
+        // A piece stays in the nearest cache while all models pass by; and for one output memory waits less where
+        // pieces are short.
+        _ => groups.piece(),
+    };
     let zeros = || vec![0; models.len()];
     (0..n.div_ceil(chunk))
         .into_par_iter()
@@ -125,7 +135,6 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
             || (zeros(), Vec::new()),
             |(mut losses, mut planes): (Vec<i64>, Vec<i64>), k| {
                 let end = n.min((k + 1) * chunk);
-                // A piece stays in the nearest cache while all models pass by.
                 for start in (k * chunk..end).step_by(piece) {
                     let m = piece.min(end - start);
                     prefetch(&data.targets[start + m..], m);
