@@ -121,6 +121,8 @@ impl InnerProducts {
         d: [&[Line]; P],
         fetched: Fetched,
     ) {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = fetched;
         let p = self.columns;
         assert!(d.iter().all(|d| d.len() * p <= lines.len()));
         #[cfg(target_arch = "x86_64")]

@@ -32,6 +32,8 @@ pub fn add_products(
     if weights.terms() == 0 {
         return;
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = fetched;
     let records = margins[0].len();
     assert!(margins.iter().all(|plane| plane.len() == records));
     assert!(weights.columns <= strips.columns());
