@@ -110,8 +110,8 @@ pub(super) mod x86 {
         };
         /// As measured on cores of AMD before family 26 alone: half of a strip of 250 columns, which is as long as
         /// lines are asked for ahead, would come all at once, and the other half wait; what memory is asked for while
-        /// all that it takes is on its way does not come, unless it is asked for again; and 250 columns by themselves
-        /// take half as much time again as behind margins of all.
+        /// all that it takes is on its way does not come, unless it is asked for again; and sums of 250 columns
+        /// take a third more time by themselves than behind margins of all.
         pub(super) const SECOND_OF_AMD: Self = Self {
             every_four: true,
             again: true,
