@@ -15,7 +15,7 @@ use crate::numeric::pieces::fold_pieces;
 const FEW: usize = 4;
 
 /// Records of a piece, at most, where there are several outputs: what is made of them stays in a near cache.
-const SEVERAL: usize = 1024;
+pub(in crate::privacy) const SEVERAL: usize = 1024;
 
 /// Slopes of a piece of the records, output by output: they stay in the nearest cache.
 pub(super) struct PieceOfSlopes {

@@ -6,6 +6,7 @@ use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::{clip, for_wide_vectors, integer, prefetch};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::groups::Addends;
+use crate::privacy::one_read::SEVERAL;
 use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel, lattice_directions};
@@ -16,9 +17,6 @@ const CHUNK: usize = 4096;
 
 /// Outputs whose margins are made at once, where a model has no more.
 const OUTPUTS: usize = 6;
-
-/// Records of a piece, at most, where all models pass by at once: their margins stay in a near cache.
-const TOGETHER: usize = 1024;
 
 impl Answer for HeldOut {
     /// The models, in the user's units of the schema.
@@ -123,7 +121,7 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
     let chunk = groups.chunk();
     let piece = match &addends[..] {
         // Margins of several outputs at once have no other use for lines.
-        [all] if all.constants().len() > 1 => chunk.min(TOGETHER),
+        [all] if all.constants().len() > 1 => chunk.min(SEVERAL),
         // A piece stays in the nearest cache while all models pass by; and for one output memory waits less where
         // pieces are short.
         _ => groups.piece(),
