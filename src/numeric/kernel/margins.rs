@@ -49,7 +49,7 @@ pub fn add_products(
                     Fetched::ByBoth if ahead.second => {
                         x86::add::<{ ask::SHARED }>(margins, strips, batches);
                     }
-                    _ if ahead.again && !weights.are_few() => {
+                    _ if ahead.second && !weights.are_few() => {
                         x86::add::<{ ask::THRICE }>(margins, strips, batches)
                     }
                     _ => x86::add::<{ ask::ONCE }>(margins, strips, batches),

@@ -75,12 +75,10 @@ pub(super) mod x86 {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(in crate::numeric::kernel) struct Ahead {
         lines: usize,
-        /// Into the second-level cache instead of the nearest one.
+        /// Into the second-level cache instead of the nearest one. What memory is asked for while all that it takes is
+        /// on its way does not come, so that margins ask again, shortly before they read; and sums that ask for half of
+        /// a wide strip ask for two of every four lines, so that it does not come all at once while the rest waits.
         pub second: bool,
-        /// Where sums ask for two of four lines of wide strips: the same two of every four, instead of the first half.
-        pub every_four: bool,
-        /// Whether margins ask for lines again, shortly before they read them.
-        pub again: bool,
         /// Strips of more columns are read whole, where sums of all follow margins of a few.
         pub whole: usize,
     }
@@ -95,8 +93,6 @@ pub(super) mod x86 {
         pub const NONE: Self = Self {
             lines: 0,
             second: false,
-            every_four: false,
-            again: false,
             whole: usize::MAX,
         };
         pub(super) const NEAREST: Self = Self {
@@ -108,13 +104,9 @@ pub(super) mod x86 {
             second: true,
             ..Self::NONE
         };
-        /// As measured on cores of AMD before family 26 alone: half of a strip of 250 columns, which is as long as
-        /// lines are asked for ahead, would come all at once, and the other half wait; what memory is asked for while
-        /// all that it takes is on its way does not come, unless it is asked for again; and sums of 250 columns
-        /// take a third more time by themselves than behind margins of all.
+        /// Where sums of 250 columns take a third more time by themselves than behind margins of all; on cores of Intel
+        /// they do not.
         pub(super) const SECOND_OF_AMD: Self = Self {
-            every_four: true,
-            again: true,
             whole: 192,
             ..Self::SECOND
         };

@@ -59,19 +59,17 @@ impl InnerProducts {
             self.strips += strips.len();
             let (at, columns) = ((&weights.batches[..], constant), self.columns);
             let lanes = self.lanes();
-            let (ahead, fetched) = if weights.are_few() {
-                (Ahead::in_one_go(), 4)
-            } else {
-                let ahead = Ahead::with_pauses();
-                let further = columns > AHEAD || ahead.second;
-                (ahead, if further { 2 } else { 0 })
-            };
-            let how = (ahead, fetched);
+            let ahead = Ahead::with_pauses();
             // SAFETY: the features were detected.
             return unsafe {
-                match ahead.again {
-                    true => x86::read::<{ ask::TWICE }>(strips, at, lanes, how, slopes_of),
-                    false => x86::read::<{ ask::ONCE }>(strips, at, lanes, how, slopes_of),
+                if weights.are_few() {
+                    let how = (Ahead::in_one_go(), 4);
+                    x86::read::<{ ask::ONCE }>(strips, at, lanes, how, slopes_of)
+                } else if ahead.second {
+                    x86::read::<{ ask::TWICE }>(strips, at, lanes, (ahead, 2), slopes_of)
+                } else {
+                    let how = (ahead, if columns > AHEAD { 2 } else { 0 });
+                    x86::read::<{ ask::ONCE }>(strips, at, lanes, how, slopes_of)
                 }
             };
         }
@@ -156,7 +154,7 @@ mod x86 {
             4 => together(columns),
             _ => together(columns).next_multiple_of(2),
         };
-        let apart = if ahead.every_four && columns > WIDE {
+        let apart = if ahead.second && columns > WIDE {
             4
         } else {
             FETCHED
