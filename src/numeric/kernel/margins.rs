@@ -115,7 +115,7 @@ pub(super) mod x86 {
         pub const TWICE: u8 = 1;
         /// And once more between the two: where no sums ask as well.
         pub const THRICE: u8 = 2;
-        /// For three of every four; sums of slopes ask for the others.
+        /// For three of every four, and the nearest cache soon before; sums of slopes ask for the others.
         pub const SHARED: u8 = 3;
     }
 
@@ -266,6 +266,7 @@ pub(super) mod x86 {
             if ASK == ask::SHARED {
                 let next = next.wrapping_add(k.wrapping_mul(6));
                 (0..6).for_each(|line| ahead.of(next.wrapping_add(line)));
+                (0..4).for_each(|pair| Ahead::soon(lines(pair)));
                 // A compiler leaves a loop over pairs as one over sums in memory.
                 add_pair::<ONE, P, PARTS>(&mut sums, lines(0), &weights[0]);
                 add_pair::<ONE, P, PARTS>(&mut sums, lines(1), &weights[1]);
