@@ -57,8 +57,10 @@ pub(super) struct SlopeSums {
 enum PartSums {
     /// Times each of the wide columns.
     Wide(InnerProducts),
-    /// By code, [`LANES`] planes side by side, then the next.
-    Coded(Vec<[i64; LANES]>),
+    /// Of a single plane, by code.
+    ByCode(Box<[i64; ROWS]>),
+    /// Of several, by code, [`LANES`] planes side by side, then the next.
+    Beside(Vec<[i64; LANES]>),
 }
 
 /// Planes whose slopes are added at once.
@@ -170,7 +172,8 @@ impl<'a> Groups<'a> {
     fn none(&self, planes: usize, wide: fn(usize, usize) -> InnerProducts) -> SlopeSums {
         let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {
             Part::Wide(_) => PartSums::Wide(wide(columns.len(), planes)),
-            Part::Coded(_) => PartSums::Coded(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
+            Part::Coded(_) if planes == 1 => PartSums::ByCode(Box::new([0; ROWS])),
+            Part::Coded(_) => PartSums::Beside(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
         };
         let sums = self.groups.iter().map(none);
         SlopeSums {
@@ -190,27 +193,27 @@ impl<'a> Groups<'a> {
     ) {
         let SlopeSums { sums, beside } = sums;
         for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
-            if let (Part::Wide(strips), PartSums::Wide(sums)) = (part, sums) {
-                let strips = strips.from_record(start + records.start);
-                sums.add(strips, planes, records.clone(), fetched);
+            match (part, sums) {
+                (Part::Wide(strips), PartSums::Wide(sums)) => {
+                    let strips = strips.from_record(start + records.start);
+                    sums.add(strips, planes, records.clone(), fetched);
+                }
+                (Part::Coded(coded), PartSums::ByCode(sums)) => {
+                    let codes = coded.codes_of(start, &records);
+                    add_by_code(codes, &planes[0].as_ref()[records.clone()], sums);
+                }
+                _ => {}
             }
         }
-        if !self.coded {
+        if !self.coded || planes.len() == 1 {
             return;
         }
         for (block, several) in planes.chunks(LANES).enumerate() {
-            if planes.len() > 1 {
-                put_side_by_side(several, records.clone(), beside);
-            }
+            put_side_by_side(several, records.clone(), beside);
             for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
-                let (Part::Coded(coded), PartSums::Coded(sums)) = (part, sums) else {
-                    continue;
-                };
-                let codes = &coded.codes[start + records.start..][..records.len()];
-                let sums = &mut sums[block * ROWS..];
-                match planes {
-                    [slopes] => add_by_code(codes, &slopes.as_ref()[records.clone()], sums),
-                    _ => add_several_by_code(codes, beside, sums),
+                if let (Part::Coded(coded), PartSums::Beside(sums)) = (part, sums) {
+                    let codes = coded.codes_of(start, &records);
+                    add_several_by_code(codes, beside, &mut sums[block * ROWS..]);
                 }
             }
         }
@@ -239,13 +242,12 @@ impl<'a> Groups<'a> {
             let out = &mut out[columns.clone()];
             match (part, sums) {
                 (Part::Wide(_), PartSums::Wide(sums)) => sums.of_plane(plane, out),
-                (Part::Coded(coded), PartSums::Coded(sums)) => {
+                (Part::Coded(coded), PartSums::ByCode(sums)) => {
+                    coded.inner_products(sums.iter().copied(), out);
+                }
+                (Part::Coded(coded), PartSums::Beside(sums)) => {
                     let sums = &sums[plane / LANES * ROWS..];
-                    for (place, out) in out.iter_mut().enumerate() {
-                        let values = coded.values(place).iter().zip(sums);
-                        let products = values.map(|(&x, sum)| i64::from(x) * sum[plane % LANES]);
-                        *out = products.sum();
-                    }
+                    coded.inner_products(sums.iter().map(|sums| sums[plane % LANES]), out);
                 }
                 _ => unreachable!("sums are made group by group"),
             }
@@ -301,6 +303,19 @@ fn add_by_codes(margins: &mut [i64], coded: &[ByCode<'_>], start: usize) {
 }
 
 impl Coded {
+    /// Those of some records of a chunk that begins with record `start`.
+    fn codes_of(&self, start: usize, records: &Range<usize>) -> &[u8] {
+        &self.codes[start + records.start..][..records.len()]
+    }
+
+    /// sum_i d_i x_ij for every column, of sums of d by code.
+    fn inner_products(&self, sums: impl Iterator<Item = i64> + Clone, out: &mut [i64]) {
+        for (place, out) in out.iter_mut().enumerate() {
+            let values = self.values(place).iter().zip(sums.clone());
+            *out = values.map(|(&x, sum)| i64::from(x) * sum).sum();
+        }
+    }
+
     /// Codes of all records and what each of them adds, where any of these columns are multiplied.
     fn addends(&self, terms: &[(usize, i64)]) -> Option<ByCode<'_>> {
         let mut addends = Box::new([0; ROWS]);
@@ -318,7 +333,11 @@ impl SlopeSums {
         for (sums, more) in self.sums.iter_mut().zip(more.sums) {
             match (sums, more) {
                 (PartSums::Wide(sums), PartSums::Wide(more)) => *sums = sums.plus(&more),
-                (PartSums::Coded(sums), PartSums::Coded(more)) => {
+                (PartSums::ByCode(sums), PartSums::ByCode(more)) => {
+                    let pairs = sums.iter_mut().zip(&more[..]);
+                    pairs.for_each(|(sum, more)| *sum += more);
+                }
+                (PartSums::Beside(sums), PartSums::Beside(more)) => {
                     let pairs = sums.as_flattened_mut().iter_mut().zip(more.as_flattened());
                     pairs.for_each(|(sum, more)| *sum += more);
                 }
@@ -363,7 +382,7 @@ fn add_several_by_code(codes: &[u8], slopes: &[[i16; LANES]], sums: &mut [[i64; 
 
 /// The same of one plane of at most [`CHUNK`] slopes. Four records go to four tables: the next one need not wait for
 /// the sum that the last one was added to.
-fn add_by_code(codes: &[u8], slopes: &[i16], sums: &mut [[i64; LANES]]) {
+fn add_by_code(codes: &[u8], slopes: &[i16], sums: &mut [i64; ROWS]) {
     debug_assert!(codes.len() <= CHUNK);
     let mut tables = [[0i32; ROWS]; 4];
     let (fours, rest) = codes.as_chunks::<4>();
@@ -377,10 +396,9 @@ fn add_by_code(codes: &[u8], slopes: &[i16], sums: &mut [[i64; LANES]]) {
     for (&code, &slope) in rest.iter().zip(slopes_of_rest) {
         tables[0][usize::from(code)] += i32::from(slope);
     }
-    for (code, [sum, ..]) in sums.iter_mut().enumerate() {
-        *sum += tables
-            .iter()
-            .map(|table| i64::from(table[code]))
-            .sum::<i64>();
+    for table in &tables {
+        for (sum, &more) in sums.iter_mut().zip(table) {
+            *sum = sum.wrapping_add(i64::from(more));
+        }
     }
 }
