@@ -112,6 +112,16 @@ CLASSIFIERS = {
         {"bounds": wide(600), "epsilon": 0.2},
         "rows shortened to a public norm, then noisy-newton",
     ),
+    "more than 512 columns, a norm that takes a tenth of the budget": (
+        600,
+        {"bounds": wide(600), "epsilon": 0.6},
+        "private a typical row norm, then noisy-newton",
+    ),
+    "the same where rows are known to be short": (
+        600,
+        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 0.6},
+        "private weights of the columns, rows shortened to a public norm, then objective-perturbation",
+    ),
     "few records, groups": (60, {"norm": TWENTY_GROUPS, "epsilon": 0.5}, "select-refit"),
     "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "private a typical row norm, then noisy-newton"),
     "another norm": (

@@ -12,9 +12,10 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW, SIDE_SHARE, clamps_open, range_within,
+    FAR_NORM, FAR_NORM_SHARE, NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW, SIDE_SHARE, clamps_open,
+    range_within,
 };
-use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
+use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Target};
 use crate::question::TypicalNorm;
 
 /// Which scales are worth their budget, by public facts that are known before there is a schema.
@@ -77,7 +78,7 @@ impl Releases {
         let n = problem.n_samples();
         let person = problem.records_per_person();
         let features = OfFeatures::new(scales, problem, rho)?;
-        let norm = || typical_norm(problem, SIDE_SHARE * rho);
+        let norm = || typical_norm_of_rows(problem, rho);
         Ok(Self {
             scales,
             open: clamps_open(n, person, outer.n_columns(), rho),
@@ -197,6 +198,26 @@ impl Releases {
     /// Whether feature `j` is mapped by what is released of it alone.
     fn moves(&self, schema: &Schema, j: usize) -> bool {
         (self.features.as_ref()).is_some_and(|of| of.moves(schema, j))
+    }
+}
+
+/// That of a fit under this budget: for a larger share of it where two classes have rows that may be far shorter than
+/// the public norm, and it could not be had for less.
+fn typical_norm_of_rows(problem: &Problem, rho: f64) -> Result<Option<Question<TypicalNorm>>> {
+    let usual = typical_norm(problem, SIDE_SHARE * rho)?;
+    let schema = problem.schema();
+    let known = schema.row_norm().unwrap_or(f64::INFINITY);
+    let far = public_norm(schema.n_features()).min(known) >= FAR_NORM;
+    if usual.is_some() || !far || schema.target() != Target::Classes {
+        return Ok(usual);
+    }
+    let n = problem.n_samples() as f64 / problem.records_per_person() as f64;
+    // Of all that would be enough the least, and some more for rounding.
+    let least = 4.0 * NORM_NATS[0] / (QUARTER * n);
+    let enough = 1.0001 * least.powi(2) / 8.0;
+    match enough <= FAR_NORM_SHARE * rho {
+        true => typical_norm(problem, enough),
+        false => Ok(None),
     }
 }
 

@@ -3,8 +3,7 @@
 /// Largest share of the zCDP budget that each release beside a fit spends: the middle and the spread of a target, means
 /// of features, a typical row norm, how common classes are. One number for all: with numbers of their own, .05 and .06,
 /// 43 tables of two classes and 68 regressions are alike. Of row norms .025, .04 and .06 are within .005 of R^2 and
-/// .001 of accuracy, but with .04 none is released of grants at 0.1, whose rows are far shorter than
-/// [`super::PUBLIC_NORM`] says, which loses .1 of accuracy.
+/// .001 of accuracy. Where this share is too little of it for wide rows of two classes, see [`super::FAR_NORM_SHARE`].
 pub const SIDE_SHARE: f64 = 0.06;
 
 /// The same of what matters little and is easily had: the tail of a target, the norm of what means are of, and where
