@@ -211,9 +211,8 @@ fn typical_norm_of_rows(problem: &Problem, rho: f64) -> Result<Option<Question<T
     if usual.is_some() || !far || schema.target() != Target::Classes {
         return Ok(usual);
     }
-    let n = problem.n_samples() as f64 / problem.records_per_person() as f64;
-    // Of all that would be enough the least, and some more for rounding.
-    let least = 4.0 * NORM_NATS[0] / (QUARTER * n);
+    // The least of all that are enough, and some more for rounding.
+    let [least, _] = ranges_of_norms(problem);
     let enough = 1.0001 * least.powi(2) / 8.0;
     match enough <= FAR_NORM_SHARE * rho {
         true => typical_norm(problem, enough),
@@ -223,15 +222,20 @@ fn typical_norm_of_rows(problem: &Problem, rho: f64) -> Result<Option<Question<T
 
 /// A typical norm of rows for a zCDP budget, no more than it is worth; None where n is too small for it.
 pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Question<TypicalNorm>>> {
+    let [least, wanted] = ranges_of_norms(problem);
+    let epsilon0 = range_within(rho).min(wanted);
+    (epsilon0 >= least)
+        .then(|| problem.statement.typical_norm(epsilon0, QUARTER))
+        .transpose()
+}
+
+/// Least and largest bounded range of the choice of a typical norm.
+fn ranges_of_norms(problem: &Problem) -> [f64; 2] {
     let (n, person) = (
         problem.n_samples() as f64,
         problem.records_per_person() as f64,
     );
-    let wanted = 4.0 * NORM_NATS[1] * person / (QUARTER * n);
-    let epsilon0 = range_within(rho).min(wanted);
-    (epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0])
-        .then(|| problem.statement.typical_norm(epsilon0, QUARTER))
-        .transpose()
+    NORM_NATS.map(|nats| 4.0 * nats * person / (QUARTER * n))
 }
 
 /// What rows of so many features are shortened to where nothing is released.
