@@ -303,7 +303,7 @@ fn add_by_codes(margins: &mut [i64], coded: &[ByCode<'_>], start: usize) {
 }
 
 impl Coded {
-    /// Those of some records of a chunk that begins with record `start`.
+    /// Codes of some records of a chunk that begins with record `start`.
     fn codes_of(&self, start: usize, records: &Range<usize>) -> &[u8] {
         &self.codes[start + records.start..][..records.len()]
     }
@@ -334,18 +334,20 @@ impl SlopeSums {
             match (sums, more) {
                 (PartSums::Wide(sums), PartSums::Wide(more)) => *sums = sums.plus(&more),
                 (PartSums::ByCode(sums), PartSums::ByCode(more)) => {
-                    let pairs = sums.iter_mut().zip(&more[..]);
-                    pairs.for_each(|(sum, more)| *sum += more);
+                    add_all(&mut sums[..], &more[..])
                 }
                 (PartSums::Beside(sums), PartSums::Beside(more)) => {
-                    let pairs = sums.as_flattened_mut().iter_mut().zip(more.as_flattened());
-                    pairs.for_each(|(sum, more)| *sum += more);
+                    add_all(sums.as_flattened_mut(), more.as_flattened());
                 }
                 _ => unreachable!("sums are made group by group"),
             }
         }
         self
     }
+}
+
+fn add_all(sums: &mut [i64], more: &[i64]) {
+    (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
 }
 
 /// The slopes of each of these records in some planes.

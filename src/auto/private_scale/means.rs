@@ -50,7 +50,7 @@ impl Means {
         }
         let multiplier = multiplier.max(adds(ENOUGH_NOISE));
         Ok(Some(Self {
-            norm: typical_norm(problem, MINOR_SHARE * rho)?,
+            norm: typical_norm(problem, [MINOR_SHARE * rho; 2])?,
             sums: problem.statement.image_sums(multiplier, SCALED_ROW)?,
             count,
         }))

@@ -78,7 +78,7 @@ impl Releases {
         let n = problem.n_samples();
         let person = problem.records_per_person();
         let features = OfFeatures::new(scales, problem, rho)?;
-        let norm = || typical_norm_of_rows(problem, rho);
+        let norm = || typical_norm(problem, budget_of_norm(problem, rho));
         Ok(Self {
             scales,
             open: clamps_open(n, person, outer.n_columns(), rho),
@@ -201,30 +201,29 @@ impl Releases {
     }
 }
 
-/// That of a fit under this budget: for a larger share of it where two classes have rows that may be far shorter than
-/// the public norm, and it could not be had for less.
-fn typical_norm_of_rows(problem: &Problem, rho: f64) -> Result<Option<Question<TypicalNorm>>> {
-    let usual = typical_norm(problem, SIDE_SHARE * rho)?;
+/// The zCDP budget that the typical norm of the rows of a fit spends, and the largest where it could not be had for
+/// that: more where two classes have rows that may be far shorter than the public norm.
+fn budget_of_norm(problem: &Problem, rho: f64) -> [f64; 2] {
     let schema = problem.schema();
     let known = schema.row_norm().unwrap_or(f64::INFINITY);
     let far = public_norm(schema.n_features()).min(known) >= FAR_NORM;
-    if usual.is_some() || !far || schema.target() != Target::Classes {
-        return Ok(usual);
-    }
-    // The least of all that are enough, and some more for rounding.
-    let [least, _] = ranges_of_norms(problem);
-    let enough = 1.0001 * least.powi(2) / 8.0;
-    match enough <= FAR_NORM_SHARE * rho {
-        true => typical_norm(problem, enough),
-        false => Ok(None),
-    }
+    let most = match schema.target() {
+        Target::Classes if far => FAR_NORM_SHARE,
+        _ => SIDE_SHARE,
+    };
+    [SIDE_SHARE, most].map(|share| share * rho)
 }
 
-/// A typical norm of rows for a zCDP budget, no more than it is worth; None where n is too small for it.
-pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Question<TypicalNorm>>> {
+/// A typical norm of rows for a usual zCDP budget, no more than it is worth, or for the least that is enough; None
+/// where that is beyond the largest.
+pub(super) fn typical_norm(
+    problem: &Problem,
+    budget: [f64; 2],
+) -> Result<Option<Question<TypicalNorm>>> {
     let [least, wanted] = ranges_of_norms(problem);
-    let epsilon0 = range_within(rho).min(wanted);
-    (epsilon0 >= least)
+    let [usual, most] = budget.map(range_within);
+    let epsilon0 = usual.clamp(least, wanted);
+    (epsilon0 <= most)
         .then(|| problem.statement.typical_norm(epsilon0, QUARTER))
         .transpose()
 }
