@@ -11,10 +11,11 @@ use super::planes::by_records;
 use super::record_weights::part;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
+use super::row_weight::RowWeight;
 use super::thresholds::{FloatThresholds, all_counts_at};
 use super::{column_sums, image_sums, second_moments};
 use crate::error::Result;
-use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
+use crate::numeric::kernel::{for_wide_vectors, prefetch};
 use crate::question::RoomModel;
 
 /// Records per piece of work.
@@ -23,19 +24,13 @@ const CHUNK: usize = 4096;
 /// Consecutive records in one block of memory.
 pub(super) struct Block<'a>(pub &'a BoundedData);
 
-/// Towards zero: never more than the weight allows.
-#[inline(always)]
-pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
-    truncate(f64::from(slope) * weight)
-}
-
 /// The slopes of some records of one output, by the lengths of their rows.
-fn shorten_slopes(slopes: &mut [i16], weights: &[f64]) {
+fn shorten_slopes(slopes: &mut [i16], weights: &[RowWeight]) {
     for_wide_vectors(
         #[inline(always)]
         || {
             for (slope, weight) in slopes.iter_mut().zip(weights) {
-                *slope = shortened(*slope, *weight);
+                *slope = weight.of(*slope);
             }
         },
     );
@@ -50,7 +45,10 @@ impl Block<'_> {
     }
 
     /// How often each record counts by the length of its row, looked up once for all passes.
-    fn shorten<'s>(&self, weights: &'s mut Option<Option<Vec<f64>>>) -> Option<&'s [f64]> {
+    fn shorten<'s>(
+        &self,
+        weights: &'s mut Option<Option<Vec<RowWeight>>>,
+    ) -> Option<&'s [RowWeight]> {
         let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(self.0));
         weights.as_deref()
     }
@@ -61,12 +59,12 @@ impl Block<'_> {
         model: &RoomModel,
         start: usize,
         planes: &mut [S],
-        weights: Option<&[f64]>,
+        weights: Option<&[RowWeight]>,
     ) {
         let balanced = model.model().balanced().is_some();
         if let Some(weights) = weights {
             if balanced {
-                weigh_others(planes, |slope, i| shortened(slope, weights[start + i]));
+                weigh_others(planes, |slope, i| weights[start + i].of(slope));
             } else {
                 let planes = planes.iter_mut().map(AsMut::as_mut);
                 planes.for_each(|slopes| shorten_slopes(slopes, &weights[start..]));

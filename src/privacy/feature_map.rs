@@ -366,8 +366,9 @@ mod tests {
             for (i, weight) in weights.iter().enumerate() {
                 dense.fill_row(i, &mut row);
                 let length = row.iter().map(|x| x * x).sum::<f64>().sqrt() * f64::from(MAX_FEATURE);
-                prop_assert!(weight * length <= limit && *weight <= 1.0);
-                prop_assert!(*weight == 1.0 - 1e-12 || *weight == 1.0 || weight * length >= limit * (1.0 - 1e-9));
+                let weight = weight.number();
+                prop_assert!(weight * length <= limit && weight <= 1.0);
+                prop_assert!(weight == 1.0 || (weight + 2f64.powi(-14)) * length >= limit);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Gradients at slopes that may lag behind: only what changes is added up.
 
-use super::block::{Block, shortened};
+use super::block::Block;
 use super::bounded_data::{BoundedData, Features};
 use super::changing_sums::{Changed, ChangingSums};
 use super::lagging_scores::{LaggingScores, Moved};
@@ -142,7 +142,7 @@ impl Block<'_> {
         let weights = (states.weights).get_or_insert_with(|| RowNorm::gradient_weights(data));
         if let Some(weights) = weights {
             for (slope, &i) in slopes.iter_mut().zip(rows) {
-                *slope = shortened(*slope, weights[i as usize]);
+                *slope = weights[i as usize].of(*slope);
             }
         }
         if let Some(weights) = &data.weights {

@@ -8,11 +8,11 @@
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost
 //!    together.
 //! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `packed_records`, `packed`,
-//!    `sparse_records`, `lines`, `row_norm`, `record_weights`: records are clipped, rounded, shortened and weighed on
-//!    entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then. `counts`,
-//!    `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features, targets
-//!    and scores. `derived`: these maps as data. `shards`: records that are on other machines, as the curator asks them
-//!    and as a worker answers.
+//!    `sparse_records`, `lines`, `row_norm`, `row_weight`, `record_weights`: records are clipped, rounded, shortened
+//!    and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
+//!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of
+//!    features, targets and scores. `derived`: these maps as data. `shards`: records that are on other machines, as the
+//!    curator asks them and as a worker answers.
 //! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken
 //!    anew, where slopes may lag behind; `lagging_gradient`, `changing_sums`, `rare_columns`: what that changes.
 //!    `slopes`, `balanced_slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`,
@@ -95,6 +95,7 @@ mod record_weights;
 mod records;
 mod release;
 mod row_norm;
+mod row_weight;
 mod running_sums;
 mod seal;
 mod second_moments;

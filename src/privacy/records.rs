@@ -11,6 +11,7 @@ use super::changing_sums::Changed;
 use super::counts::Thresholds;
 use super::derived::Derived;
 use super::lagging_gradient::Lagging;
+use super::row_weight::RowWeight;
 use super::shards::Remote;
 use super::thresholds::FloatThresholds;
 use crate::error::Result;
@@ -233,7 +234,7 @@ pub struct States {
     /// Slopes of each output.
     pub(in crate::privacy) slopes: Vec<Vec<i16>>,
     /// How often each record counts; None: once each.
-    pub(in crate::privacy) weights: Option<Option<Vec<f64>>>,
+    pub(in crate::privacy) weights: Option<Option<Vec<RowWeight>>>,
     /// What lagging passes keep.
     pub(in crate::privacy) lagging: Option<Lagging>,
     /// Scores of the last fine pass, output by output.

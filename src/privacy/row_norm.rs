@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use super::lines::Lines;
+use super::row_weight::RowWeight;
 use crate::numeric::kernel::{MAX_FEATURE, add_squares, for_wide_vectors, truncate};
 use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line, Strips};
@@ -38,10 +39,11 @@ impl RowNorm {
     /// intercept's column; None where the schema shortens rows or bounds nothing.
     ///
     /// A function of record i and public facts. Rounded down, so that |trunc(w d)| |(x_i, c)|_2 <= |d| |(R, c)|_2.
-    pub(super) fn gradient_weights(data: &BoundedData) -> Option<Vec<f64>> {
-        let norm = data.schema.lattice_gradient_norm()? as f64;
-        let intercept = f64::from(data.schema.lattice_intercept()).powi(2);
-        let most = norm.powi(2) + intercept;
+    /// Squares of no row add up to 2^61 with that of the intercept, nor do those of the bound.
+    pub(super) fn gradient_weights(data: &BoundedData) -> Option<Vec<RowWeight>> {
+        let norm = data.schema.lattice_gradient_norm()? as i64;
+        let intercept = square(data.schema.lattice_intercept());
+        let most = norm * norm + intercept;
         let n = data.n_records();
         let squares = match &data.features {
             Features::Dense(columns) => squares(columns),
@@ -58,15 +60,14 @@ impl RowNorm {
                     .collect()
             }
         };
-        let mut weights = vec![0.0; n];
+        let mut weights = vec![RowWeight::ONE; n];
         let pieces = weights.par_chunks_mut(CHUNK).zip(squares.par_chunks(CHUNK));
         for_each_piece(n, pieces, |(weights, squares)| {
             for_wide_vectors(
                 #[inline(always)]
                 || {
                     for (weight, &square) in weights.iter_mut().zip(squares) {
-                        let own = (square as f64 + intercept).max(1.0);
-                        *weight = ((most / own).sqrt() * (1.0 - 1e-12)).min(1.0);
+                        *weight = RowWeight::new(square + intercept, most);
                     }
                 },
             );

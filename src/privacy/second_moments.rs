@@ -6,8 +6,9 @@ use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
+use super::row_weight::RowWeight;
 use crate::error::Result;
-use crate::numeric::kernel::{RUN, add_gram, for_wide_vectors, truncate};
+use crate::numeric::kernel::{RUN, add_gram, for_wide_vectors};
 use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line, LineVec};
 
@@ -29,7 +30,7 @@ const WIDTH: usize = 16;
 /// No overflow: an entry is below n 2^28 < 2^59.
 pub(super) fn above(
     data: &BoundedData,
-    weights: Option<&[f64]>,
+    weights: Option<&[RowWeight]>,
     watch: Watch<'_>,
 ) -> Result<Vec<i64>> {
     let (n, d) = (data.n_records(), data.n_columns());
@@ -90,7 +91,7 @@ impl Partial {
 /// then multiplied by a root in [0, 1] and rounded is no longer in any entry.
 struct Columns<'a> {
     data: &'a BoundedData,
-    weights: Option<&'a [f64]>,
+    weights: Option<&'a [RowWeight]>,
     roots: Option<&'a [f64]>,
 }
 
@@ -112,11 +113,12 @@ impl Columns<'_> {
     }
 
     /// Entry `value` of record i.
-    fn shortened(&self, i: usize, value: i64) -> i64 {
+    fn shortened(&self, i: usize, value: i16) -> i64 {
         let shortened = match self.weights {
-            Some(weights) => (value as f64 * weights[i]) as i64,
+            Some(weights) => weights[i].of(value),
             None => value,
         };
+        let shortened = i64::from(shortened);
         match self.roots {
             Some(roots) => part(shortened, roots[i]),
             None => shortened,
@@ -129,9 +131,11 @@ impl Columns<'_> {
         let Partial { sums, row, .. } = partial;
         for i in start..end {
             row.clear();
-            row.extend(rows.line(i).map(|(j, value)| (j, self.shortened(i, value))));
+            // An entry of 16 bits each.
+            let entries = rows.line(i);
+            row.extend(entries.map(|(j, value)| (j, self.shortened(i, value as i16))));
             if schema.has_intercept() {
-                let intercept = i64::from(schema.lattice_intercept());
+                let intercept = schema.lattice_intercept();
                 row.push((d - 1, self.shortened(i, intercept)));
             }
             let mut rest = row.as_slice();
@@ -193,7 +197,7 @@ impl Columns<'_> {
         }
         if let Some(weights) = self.weights {
             change(&mut columns, &weights[start..end], |value, weight| {
-                truncate(f64::from(value) * weight)
+                weight.of(value)
             });
         }
         if let Some(roots) = self.roots {
@@ -205,7 +209,7 @@ impl Columns<'_> {
 }
 
 /// Changes every entry by what its record counts for.
-fn change(columns: &mut [&mut [i16]], by: &[f64], of: impl Fn(i16, f64) -> i16) {
+fn change<B: Copy>(columns: &mut [&mut [i16]], by: &[B], of: impl Fn(i16, B) -> i16) {
     for column in columns {
         for_wide_vectors(
             #[inline(always)]
@@ -264,7 +268,8 @@ mod tests {
                     } else {
                         f64::from(schema.lattice_intercept())
                     };
-                    let row = (value * weights.as_ref().map_or(1.0, |weights| weights[i])).trunc();
+                    let row = (value * weights.as_ref().map_or(1.0, |weights| weights[i].number()))
+                        .trunc();
                     let root = own.map_or(1.0, |own| (own[i].min(2.0) / 2.0).sqrt());
                     (row * root).round() as i64
                 };
