@@ -41,7 +41,7 @@ def bug(bugs, **fields):
 def test_lists_that_do_not_fit_are_told(parts):
     bugs, _, _ = parts
     good = {"file": "src/question/statement.rs", "old": "sqrt_up(2.0)", "new": "1.0"}
-    good["test"] = "rust:privacy::tests::laws::splits_are_drawn_without_a_look"
+    good["test"] = "rust:privacy::tests::laws::splits::splits_are_drawn_without_a_look"
     assert bugs.problems_of([bug(bugs, **good)]) == []
     for change, problem in [
         ({"old": "no such text"}, "0 times"),

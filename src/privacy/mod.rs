@@ -43,7 +43,7 @@
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
 //! - when a slope is taken anew is a matter of its record and of public steps alone: `lagging.rs`;
-//! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
+//! - draws follow the laws that the events state, at false positives of 1e-6: `laws`;
 //! - no result depends on threads, storage or the order of records: `every_storage_has_the_same_image`,
 //!   `the_error_is_within_its_bound_and_storages_agree`, and `tests/frank_wolfe.rs`.
 //!
