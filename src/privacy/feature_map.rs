@@ -361,14 +361,16 @@ mod tests {
             let x = Array2::from_shape_vec((5, 4), x).unwrap();
             let dense = BoundedData::from_dense(x.view(), &[1.0; 5], schema.clone()).unwrap();
             let weights = RowNorm::gradient_weights(&dense).unwrap();
-            let limit = (schema.lattice_gradient_norm().unwrap() as f64).hypot(f64::from(schema.lattice_intercept()));
-            let mut row = vec![0.0; 5];
-            for (i, weight) in weights.iter().enumerate() {
-                dense.fill_row(i, &mut row);
-                let length = row.iter().map(|x| x * x).sum::<f64>().sqrt() * f64::from(MAX_FEATURE);
-                let weight = weight.number();
-                prop_assert!(weight * length <= limit && weight <= 1.0);
-                prop_assert!(weight == 1.0 || (weight + 2f64.powi(-14)) * length >= limit);
+            // In integers: squares of lengths, and weights in units of 2^-15.
+            let square = |value: i16| i128::from(value).pow(2);
+            let intercept = square(schema.lattice_intercept());
+            let limit = i128::from(schema.lattice_gradient_norm().unwrap()).pow(2) + intercept;
+            for (row, weight) in x.rows().into_iter().zip(weights) {
+                let values = row.iter().enumerate().map(|(j, &x)| square(schema.lattice_value(x, j)));
+                let own = values.sum::<i128>() + intercept;
+                let units = (weight.number() * f64::from(1 << 15)) as i128;
+                prop_assert!(units.pow(2) * own <= limit << 30 && units <= 1 << 15);
+                prop_assert!(units == 1 << 15 || (units + 2).pow(2) * own >= limit << 30);
             }
         }
     }
