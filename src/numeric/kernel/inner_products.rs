@@ -5,6 +5,8 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use super::gram::RUN;
 #[cfg(target_arch = "x86_64")]
+use super::half_lines;
+#[cfg(target_arch = "x86_64")]
 use super::lanes::{Lanes, no_lanes};
 use super::memory::Fetched;
 #[cfg(target_arch = "x86_64")]
@@ -29,6 +31,9 @@ pub struct InnerProducts {
     /// What the widest kernel has yet to add to the sums of a single plane.
     #[cfg(target_arch = "x86_64")]
     lanes: Vec<Lanes>,
+    /// What the one for half lines has yet to add to those of each plane.
+    #[cfg(target_arch = "x86_64")]
+    half_lanes: Vec<half_lines::Lanes>,
     /// Strips that are in the lanes.
     #[cfg(target_arch = "x86_64")]
     pub(super) strips: usize,
@@ -45,6 +50,8 @@ impl InnerProducts {
             run: RUN,
             #[cfg(target_arch = "x86_64")]
             lanes: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            half_lanes: Vec::new(),
             #[cfg(target_arch = "x86_64")]
             strips: 0,
         }
@@ -145,14 +152,20 @@ impl InnerProducts {
             }
             return;
         }
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx2 {
+            // All planes have as many.
+            self.strips += if first == 0 { d[0].len() } else { 0 };
+            let lanes = self
+                .half_lanes()
+                .chunks_exact_mut(p.div_ceil(2))
+                .skip(first);
+            let mut lanes: Vec<_> = lanes.take(P).collect();
+            // SAFETY: the feature was detected.
+            return unsafe { half_lines::add_strips::<false>(&d, lines, p, &mut lanes) };
+        }
         let sums = self.sums[first * p..].chunks_exact_mut(p);
         for (d, sums) in d.into_iter().zip(sums) {
-            #[cfg(target_arch = "x86_64")]
-            if width() == Width::Avx2 {
-                // SAFETY: the feature was detected.
-                unsafe { x86::add_strips_avx2(d, lines, sums) };
-                continue;
-            }
             for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
                 for (sum, line) in sums.iter_mut().zip(strip) {
                     *sum = sum.wrapping_add(dot_portable(line, d));
@@ -171,6 +184,17 @@ impl InnerProducts {
         &mut self.lanes
     }
 
+    /// The same of two columns after two, of the first plane, then of the next.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn half_lanes(&mut self) -> &mut [half_lines::Lanes] {
+        if self.half_lanes.is_empty() {
+            let len = self.planes * self.columns.div_ceil(2);
+            // SAFETY: there are lanes where the feature was detected.
+            self.half_lanes = unsafe { half_lines::no_lanes(len) };
+        }
+        &mut self.half_lanes
+    }
+
     /// Those with a plane.
     pub fn of_plane(&self, plane: usize, out: &mut [i64]) {
         let p = self.columns;
@@ -178,7 +202,15 @@ impl InnerProducts {
         #[cfg(target_arch = "x86_64")]
         if self.strips > 0 {
             // SAFETY: there are lanes where the features were detected.
-            unsafe { x86::add_lanes(&self.lanes, self.strips, out) };
+            unsafe {
+                match self.half_lanes.is_empty() {
+                    true => x86::add_lanes(&self.lanes, self.strips, out),
+                    false => {
+                        let lanes = &self.half_lanes[plane * p.div_ceil(2)..];
+                        half_lines::add_lanes(lanes, self.strips, out);
+                    }
+                }
+            };
         }
     }
 

@@ -1,12 +1,12 @@
 //! Weighted sums of columns of strips, added to margins.
 
+#[cfg(target_arch = "x86_64")]
+use super::half_lines;
 use super::memory::Fetched;
 #[cfg(target_arch = "x86_64")]
 use super::memory::x86::Ahead;
 use super::weights::Weights;
-#[cfg(target_arch = "x86_64")]
-use super::width::Width;
-use super::width::width;
+use super::width::{Width, width};
 use crate::numeric::strips::{LINE, Strips};
 #[cfg(target_arch = "x86_64")]
 use x86::ask;
@@ -56,7 +56,19 @@ pub fn add_products(
                 }
             };
         }
-        _ => {
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => {
+            let (strips, batches) = (strips.of_records(0..records), &weights.batches);
+            // SAFETY: the feature was detected.
+            unsafe {
+                if Ahead::with_pauses().second && !weights.are_few() {
+                    half_lines::add::<{ ask::THRICE }>(margins, strips, batches);
+                } else {
+                    half_lines::add::<{ ask::ONCE }>(margins, strips, batches);
+                }
+            };
+        }
+        Width::Portable => {
             for (margins, terms) in margins.iter_mut().zip(&weights.planes) {
                 add_to_plane(margins, strips, terms);
             }
@@ -79,15 +91,6 @@ fn add_to_plane(margins: &mut [i64], strips: Strips<'_>, terms: &[(usize, i64)])
 
 /// The same of whole strips.
 fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, terms: &[(usize, i64)]) {
-    #[cfg(target_arch = "x86_64")]
-    if width() == Width::Avx2
-        && terms
-            .iter()
-            .all(|&(_, weight)| i32::try_from(weight).is_ok())
-    {
-        // SAFETY: the feature was detected.
-        return unsafe { x86::add_products_avx2(margins, strips, terms) };
-    }
     for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
         for &(j, weight) in terms {
             for (margin, &x) in margins.iter_mut().zip(&strip[j]) {
@@ -109,6 +112,8 @@ pub(super) mod x86 {
 
     /// How margins ask memory for lines, known to compilers: a branch at every pair of columns takes a fifth more time.
     pub(in crate::numeric::kernel) mod ask {
+        /// For none.
+        pub const NOTHING: u8 = 4;
         /// For those beyond each line that is read.
         pub const ONCE: u8 = 0;
         /// The nearest cache too, soon before they are read.
@@ -365,36 +370,6 @@ pub(super) mod x86 {
             _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
             _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
         ]
-    }
-
-    /// margins += the sum of weight * column, strip by strip, of weights that fit 32 bits: the low halves of lanes hold
-    /// all of a weight and of a feature.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn add_products_avx2(
-        margins: &mut [[i64; LINE]],
-        strips: Strips<'_>,
-        terms: &[(usize, i64)],
-    ) {
-        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
-            let (fours, _) = margins.as_chunks_mut::<4>();
-            // SAFETY: four i64 are exactly 256 bits.
-            let load = |four: usize| unsafe { _mm256_loadu_si256(fours[four].as_ptr().cast()) };
-            let mut sums: [__m256i; LINE / 4] = std::array::from_fn(load);
-            for &(j, weight) in terms {
-                let factor = _mm256_set1_epi64x(weight);
-                let (parts, _) = strip[j].as_chunks::<4>();
-                for (sum, part) in sums.iter_mut().zip(parts) {
-                    // SAFETY: four i16 are exactly 64 bits.
-                    let x = unsafe { _mm_loadl_epi64(part.as_ptr().cast()) };
-                    let product = _mm256_mul_epi32(_mm256_cvtepi16_epi64(x), factor);
-                    *sum = _mm256_add_epi64(*sum, product);
-                }
-            }
-            for (four, sum) in fours.iter_mut().zip(sums) {
-                // SAFETY: as for the load.
-                unsafe { _mm256_storeu_si256(four.as_mut_ptr().cast(), sum) };
-            }
-        }
     }
 }
 

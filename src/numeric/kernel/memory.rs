@@ -99,7 +99,7 @@ pub(super) mod x86 {
             lines: crate::numeric::kernel::margins::AHEAD,
             ..Self::NONE
         };
-        pub(super) const SECOND: Self = Self {
+        pub const SECOND: Self = Self {
             lines: 250,
             second: true,
             ..Self::NONE

@@ -11,6 +11,8 @@
 
 mod floats;
 mod gram;
+#[cfg(target_arch = "x86_64")]
+mod half_lines;
 mod inner_products;
 #[cfg(target_arch = "x86_64")]
 mod lanes;

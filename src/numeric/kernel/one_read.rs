@@ -2,6 +2,8 @@
 
 use super::InnerProducts;
 #[cfg(target_arch = "x86_64")]
+use super::half_lines;
+#[cfg(target_arch = "x86_64")]
 use super::margins::x86::ask;
 use super::margins::{AHEAD, add_products};
 #[cfg(target_arch = "x86_64")]
@@ -16,7 +18,11 @@ use crate::numeric::strips::{LINE, Line, Strips};
 const MOST: usize = 1 << 16;
 
 /// Strips whose slopes are made at once, at most.
-const TOGETHER: usize = 16;
+pub(super) const TOGETHER: usize = 16;
+
+/// Strips of more columns are wide. Up to so many it matters by a twentieth at most which lines sums ask for.
+#[cfg(target_arch = "x86_64")]
+pub(super) const WIDE: usize = 128;
 
 impl InnerProducts {
     /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added
@@ -73,6 +79,29 @@ impl InnerProducts {
                 }
             };
         }
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx2 {
+            self.strips += strips.len();
+            let (at, ahead) = ((&weights.batches[..], constant), Ahead::with_pauses());
+            let several = together(self.columns).next_multiple_of(2);
+            let lanes = self.half_lanes();
+            // SAFETY: the feature was detected.
+            return unsafe {
+                if weights.are_few() {
+                    let ahead = Ahead::in_one_go();
+                    // Lines of margins of several strips would come between what the machine sees that is read.
+                    let several = if ahead == Ahead::NONE { 1 } else { several };
+                    let how = (ahead, several);
+                    half_lines::read::<{ ask::ONCE }, 4>(strips, at, lanes, how, slopes_of)
+                } else if ahead.second {
+                    let how = (ahead, several);
+                    half_lines::read::<{ ask::TWICE }, 2>(strips, at, lanes, how, slopes_of)
+                } else {
+                    let how = (ahead, several);
+                    half_lines::read::<{ ask::ONCE }, 0>(strips, at, lanes, how, slopes_of)
+                }
+            };
+        }
         let several = together(self.columns);
         let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
         let mut total = 0;
@@ -101,7 +130,7 @@ fn together(columns: usize) -> usize {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{TOGETHER, together};
+    use super::{TOGETHER, WIDE, together};
     use crate::numeric::kernel::inner_products::x86::{add_strip, add_two_strips};
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
@@ -109,9 +138,6 @@ mod x86 {
     use crate::numeric::kernel::weights::Batch;
     use crate::numeric::kernel::width::adds_products;
     use crate::numeric::strips::{LINE, Line, Strips};
-
-    /// Strips of more columns are wide. Up to so many it matters by a twentieth at most which lines sums ask for.
-    const WIDE: usize = 128;
 
     /// Of every four lines sums ask memory for so many others: all of those that margins leave to them, or some beyond
     /// those that margins fetch, who ask as `ASK` says.

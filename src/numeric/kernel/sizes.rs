@@ -1,10 +1,9 @@
 //! Sums of sizes of columns and of squares of records.
 
-use super::width::dispatch;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, width};
 #[cfg(target_arch = "x86_64")]
-use super::{inner_products::x86, lanes::no_lanes};
+use super::{half_lines, inner_products::x86, lanes::no_lanes};
 use crate::numeric::strips::{LINE, Strips};
 
 /// sums_j += the sizes of all entries of column j, of at most 2^18 strips.
@@ -47,7 +46,18 @@ pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
             }
             return;
         }
-        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx2 {
+            let (ones, p) = (vec![[1; LINE]; strips.len()], sums.len());
+            // SAFETY: the feature was detected.
+            unsafe {
+                let mut lanes = half_lines::no_lanes(p.div_ceil(2));
+                half_lines::add_strips::<true>(&[&ones], strips.lines(), p, &mut [&mut lanes]);
+                half_lines::add_lanes(&lanes, strips.len(), sums);
+            }
+            return;
+        }
+        body(strips, sums);
     }
 }
 
@@ -86,7 +96,12 @@ pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
             // SAFETY: the features were detected.
             return unsafe { wide::add_squares_avx512(strips, sums) };
         }
-        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx2 {
+            // SAFETY: the feature was detected.
+            return unsafe { half_lines::add_squares(strips, sums) };
+        }
+        body(strips, sums);
     }
 }
 

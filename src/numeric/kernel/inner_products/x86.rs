@@ -2,7 +2,6 @@
 
 use std::arch::x86_64::*;
 
-use crate::numeric::kernel::gram::RUN;
 use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, even_plus_odd, load};
 use crate::numeric::kernel::memory::Fetched;
 use crate::numeric::kernel::memory::x86::Ahead;
@@ -172,40 +171,6 @@ fn products_of_runs<const ONE: bool, const P: usize>(
         }
     }
     all
-}
-
-/// sums += the inner products of all columns with a plane of d, two strips at a time.
-#[target_feature(enable = "avx2")]
-pub(in crate::numeric::kernel) fn add_strips_avx2(d: &[Line], lines: &[Line], sums: &mut [i64]) {
-    let p = sums.len();
-    let load = |line: &Line| {
-        let halves = line.as_chunks::<16>().0;
-        // SAFETY: half a line is exactly 256 bits.
-        [0, 1].map(|half: usize| unsafe { _mm256_loadu_si256(halves[half].as_ptr().cast()) })
-    };
-    for (first, sums) in (0..).step_by(PANEL).zip(sums.chunks_mut(PANEL)) {
-        let mut totals = vec![_mm256_setzero_si256(); sums.len()];
-        for (run, d) in d.chunks(RUN / 2).enumerate() {
-            for (j, total) in totals.iter_mut().enumerate() {
-                let mut sum = _mm256_setzero_si256();
-                for (k, d) in d.iter().enumerate() {
-                    let line = &lines[(run * (RUN / 2) + k) * p + first + j];
-                    for (x, d) in load(line).into_iter().zip(load(d)) {
-                        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(x, d));
-                    }
-                }
-                let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum));
-                let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(sum));
-                *total = _mm256_add_epi64(*total, _mm256_add_epi64(low, high));
-            }
-        }
-        for (sum, total) in sums.iter_mut().zip(totals) {
-            let mut lanes = [0i64; 4];
-            // SAFETY: four i64 are exactly 256 bits.
-            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), total) };
-            *sum = lanes.iter().fold(*sum, |sum, &lane| sum.wrapping_add(lane));
-        }
-    }
 }
 
 /// Adds the products of a line of each of four columns to lanes: the sums of columns 0 and 2 to even ones, of 1 and 3
