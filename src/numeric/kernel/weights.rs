@@ -11,6 +11,8 @@ pub struct Weights {
     pub(super) planes: Vec<Vec<(usize, i64)>>,
     /// How many columns there must be.
     pub(super) columns: usize,
+    /// Whether no weight is beyond 2^29, so that its parts fit 16 bits.
+    pub(super) small: bool,
     #[cfg(target_arch = "x86_64")]
     pub(super) batches: Vec<Batch>,
 }
@@ -26,6 +28,7 @@ impl Weights {
             #[cfg(target_arch = "x86_64")]
             batches: Batch::all(&planes, columns),
             columns,
+            small: (planes.iter().flatten()).all(|term| term.1.unsigned_abs() <= 1 << 29),
             planes,
         }
     }
@@ -90,7 +93,6 @@ pub(super) struct Plane {
 }
 
 /// Bits of a low part: weight = high 2^15 + low, |high| <= 2^14, -2^14 <= low < 2^14.
-#[cfg(target_arch = "x86_64")]
 pub(super) const LOW_BITS: u32 = 15;
 
 #[cfg(target_arch = "x86_64")]
@@ -230,8 +232,8 @@ impl Part {
         let (high_pairs, low_pairs) = match low {
             false => (packed(&|weight| weight), Vec::new()),
             true => (
-                packed(&|weight| (weight - balanced(weight, LOW_BITS)) >> LOW_BITS),
-                packed(&|weight| balanced(weight, LOW_BITS)),
+                packed(&|weight| i64::from(parts(weight)[0])),
+                packed(&|weight| i64::from(parts(weight)[1])),
             ),
         };
         Self {
@@ -246,8 +248,14 @@ impl Part {
     }
 }
 
+/// The parts of a weight of at most 2^29, the high one first.
+#[inline(always)]
+pub(super) fn parts(weight: i64) -> [i16; 2] {
+    let low = balanced(weight, LOW_BITS);
+    [((weight - low) >> LOW_BITS) as i16, low as i16]
+}
+
 /// The residue of a weight modulo 2^bits that lies in [-2^(bits - 1), 2^(bits - 1)).
-#[cfg(target_arch = "x86_64")]
 fn balanced(weight: i64, bits: u32) -> i64 {
     weight << (64 - bits) >> (64 - bits)
 }
