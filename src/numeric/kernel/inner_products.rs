@@ -156,11 +156,9 @@ impl InnerProducts {
         if width() == Width::Avx2 {
             // All planes have as many.
             self.strips += if first == 0 { d[0].len() } else { 0 };
-            let lanes = self
-                .half_lanes()
-                .chunks_exact_mut(p.div_ceil(2))
-                .skip(first);
-            let mut lanes: Vec<_> = lanes.take(P).collect();
+            let mut lanes =
+                self.half_lanes()[first * p.div_ceil(2)..].chunks_exact_mut(p.div_ceil(2));
+            let mut lanes = d.map(|_| lanes.next().unwrap_or_default());
             // SAFETY: the feature was detected.
             return unsafe { half_lines::add_strips::<false>(&d, lines, p, &mut lanes) };
         }
