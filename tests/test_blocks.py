@@ -166,25 +166,62 @@ def test_tables_of_arrow_and_parquet_name_their_columns(tmp_path):
         blocks.from_arrow(table, columns=["z"])
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.01])
-def test_files_are_not_kept_in_memory_as_they_are_read(pause, tmp_path):
-    """Arrow kept all of a file that it had read, and its threads read on as long as a slow fit took: as much memory as
-    what does not fit into it.
-    """
-    import pyarrow.parquet as pq
-
-    rng = np.random.default_rng(0)
-    table = pa.table({f"x{j}": rng.random(400_000) for j in range(5)})
-    path = tmp_path / "many.parquet"
-    pq.write_table(table, path, row_group_size=10_000, use_dictionary=False)
-    del table
+def most_held(made, pause):
+    """Rows of blocks that are taken so slowly, and the most memory of arrow's meanwhile."""
     before, held, rows = pa.total_allocated_bytes(), [], 0
-    for block in blocks.from_parquet(path, rows=10_000):
+    for block in made:
         held.append(pa.total_allocated_bytes() - before)
         rows += block.num_rows
         time.sleep(pause)
+    return rows, max(held)
+
+
+def parquet(path, rows, group):
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    pq.write_table(
+        pa.table({f"x{j}": rng.random(rows) for j in range(5)}), path, row_group_size=group, use_dictionary=False
+    )
+    return path
+
+
+@pytest.mark.parametrize("group", [10_000, 400_000])
+@pytest.mark.parametrize("pause", [0.0, 0.01])
+def test_files_are_not_kept_in_memory_as_they_are_read(pause, group, tmp_path):
+    """Arrow kept all of a file that it had read, and its threads read on as long as a slow fit took: as much memory as
+    what does not fit into it. Of a file of one row group it decoded all at once.
+    """
+    path = parquet(tmp_path / "many.parquet", 400_000, group)
+    rows, held = most_held(blocks.from_parquet(path, rows=10_000), pause)
     assert rows == 400_000
-    assert max(held) < path.stat().st_size / 2
+    # A block of 400 kB, and for each column a page of 160 kB and a buffer of 64 kB.
+    assert held < path.stat().st_size / 6
+
+
+def test_datasets_are_not_read_on_while_a_slow_fit_takes_blocks(tmp_path):
+    """Threads of arrow did, all of a file. What it reads ahead are row groups, of which it holds some 30 of 320 at most
+    where the machine has other work."""
+    from pyarrow import dataset as arrow
+
+    path = parquet(tmp_path / "many.parquet", 800_000, 2_500)
+    options = arrow.ParquetFragmentScanOptions(pre_buffer=False)
+    dataset = arrow.dataset(path, format=arrow.ParquetFileFormat(default_fragment_scan_options=options))
+    rows, held = most_held(blocks.from_arrow(dataset, rows=10_000), 0.005)
+    assert rows == 800_000
+    assert held < path.stat().st_size / 2
+
+
+def test_columns_of_files_come_by_their_names_alone_and_in_order(tmp_path):
+    """To arrow "age" may name the parts of a column of that name, which Parquet calls "age." and something."""
+    import pyarrow.parquet as pq
+
+    table = pa.table({"age.squared": [1.0, 4.0], "age": [1.0, 2.0], "dose": [3.0, 5.0]})
+    pq.write_table(table, tmp_path / "people.parquet")
+    for columns in (["dose", "age"], ["age.squared", "dose"]):
+        made = blocks.from_parquet(tmp_path / "people.parquet", columns=columns)
+        (block,) = made
+        assert block == table.select(columns)
 
 
 def chained(error):

@@ -4,7 +4,7 @@
 records in memory gives, bit for bit for a seed. Blocks are read once, clipped and kept as integers of two bytes an
 entry: in memory, or in nameless files of ``directory``, which go when the fit ends, however it ends. Then memory holds
 some 60 bytes a record, and what is read and written by blocks: for dense blocks of doubles about three times a block.
-Parquet adds some of its row groups, of which a file should have more than one.
+Parquet adds a page and a dictionary of each column; datasets of arrow add what arrow reads ahead, a few row groups.
 Where private scales come first there are two copies of the integers, one after the map.
 
 A search reads them for every part of the records anew, and refuses blocks that are not the same ones, in the same
@@ -315,7 +315,7 @@ def from_parquet(
 ) -> Blocks:
     """Rows of a Parquet file, or of a folder of them; needs pyarrow.
 
-    Files are read by row groups, a few of which are in memory at a time.
+    Memory holds a block, and a page and a dictionary of each column, however large the row groups of a file are.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def from_parquet(
     several = isinstance(named, list | tuple) and bool(named) and all(isinstance(one, str) for one in named)
     if not several and (not isinstance(named, str) or not named):
         raise InvalidTypeError(f"path must be text or a path, of a file or of a folder; got {type(path).__name__}")
-    # Arrow would keep all of a file that it has read.
+    # Arrow would keep all of a file that it has read of a column.
     by_parts = arrow.ParquetFileFormat(default_fragment_scan_options=arrow.ParquetFragmentScanOptions(pre_buffer=False))
     try:
         dataset = arrow.dataset(list(named) if several else named, format=by_parts)
@@ -368,7 +368,7 @@ def from_parquet(
         raise MissingFileError(f"path names no file that is there: {named!r:.200}") from None
     except ValueError as error:  # arrow's own errors for damaged files; they tell of bytes, not of records
         raise InvalidDataError(f"path names what cannot be read as Parquet: {named!r:.200}") from error
-    return from_arrow(dataset, columns=columns, rows=rows, directory=directory)
+    return _of_dataset(dataset, _streamed, columns, rows, directory)
 
 
 def from_arrow(
@@ -416,6 +416,17 @@ def from_arrow(
         dataset = arrow.InMemoryDataset(dataset)
     if not hasattr(dataset, "count_rows"):
         raise InvalidTypeError("dataset must be a pyarrow dataset or table")
+    return _of_dataset(dataset, _scanned, columns, rows, directory)
+
+
+def _of_dataset(
+    dataset: Any,
+    batches: Callable[[Any, list[str], int], Iterator[Any]],
+    columns: Iterable[str] | None,
+    rows: int | None,
+    directory: str | Path | None,
+) -> Blocks:
+    """Rows of a dataset as ``batches`` reads columns of it, so many rows at a time."""
     known = list(dataset.schema.names)
     names = known if columns is None else list(texts("columns", columns))
     missing = [name for name in names if name not in known]
@@ -424,10 +435,8 @@ def from_arrow(
     step = _rows(rows, len(names))
 
     def factory() -> Iterator[Any]:
-        # Arrow reads ahead by what is asked for, and its threads by up to a gigabyte where blocks are taken slowly.
-        ahead = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
-        batches = _read(lambda: iter(dataset.to_batches(columns=names, batch_size=step, **ahead)))
-        return iter(lambda: _read(lambda: next(batches, None)), None)
+        read = _read(lambda: batches(dataset, names, step))
+        return iter(lambda: _read(lambda: next(read, None)), None)
 
     def column(name: str) -> npt.NDArray[Any]:
         values: npt.NDArray[Any] = _read(lambda: dataset.to_table(columns=[name]).column(name).to_numpy())
@@ -488,6 +497,32 @@ def from_iterables(
         n_samples = sum(shape[0] for shape in shapes) if n_samples is None else n_samples
         n_features = shapes[0][1] if n_features is None else n_features
     return Blocks(factory, n_samples, n_features, names=names, directory=directory)
+
+
+def _scanned(dataset: Any, names: list[str], step: int) -> Iterator[Any]:
+    """Record batches of a dataset, of at most so many rows."""
+    # Arrow reads ahead by what is asked for, and its threads by up to a gigabyte where blocks are taken slowly.
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    return iter(dataset.to_batches(columns=names, batch_size=step, **ahead))
+
+
+#: Bytes that are read of a column of Parquet at a time.
+_BUFFER = 2**16
+
+
+def _streamed(dataset: Any, names: list[str], step: int) -> Iterator[Any]:
+    """The same of Parquet files: where arrow scans them as datasets, it holds whole row groups, of which one may be a
+    whole file, and as many more as its threads read ahead."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    schema = pa.schema([(name, dataset.schema.field(name).type) for name in names])
+    for fragment in dataset.get_fragments():
+        with fragment.open() as opened:
+            file = ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
+            for batch in file.iter_batches(step, columns=names, use_threads=False):
+                # By name: to arrow one may stand for all parts of a column, and it promises no order.
+                yield from pa.Table.from_batches([batch]).select(names).cast(schema).to_batches()
 
 
 def _tables(factory: Callable[[], Iterator[Any]]) -> Callable[[], Iterator[Any]]:
