@@ -1,16 +1,14 @@
-//! Margins, sums of slopes and squares in vectors of 256 bits, of which two hold a line: for machines that have no
-//! wider ones.
+//! Margins and sums of slopes in vectors of 256 bits, of which two hold a line: for machines that have no wider ones.
 
 use std::arch::x86_64::*;
 
 use super::margins::x86::ask;
 use super::memory::x86::Ahead;
-use super::one_read::{TOGETHER, WIDE};
 use super::weights::{Batch, LOW_BITS, Plane};
 use crate::numeric::strips::{LINE, Line, Strips};
 
 /// Records of half a line.
-const HALF: usize = LINE / 2;
+pub(super) const HALF: usize = LINE / 2;
 
 /// Sums of i32 in lanes of 64 bits. All start at 2^31, so that none is negative and a lane is `odd 2^32 + even` as it
 /// stands: lanes add up, modulo 2^64, while the odd ones are summed apart.
@@ -24,13 +22,13 @@ impl Lanes {
     /// Where 32-bit sums start.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn start() -> __m256i {
+    pub(super) fn start() -> __m256i {
         _mm256_set1_epi32(i32::MIN)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn zero() -> Self {
+    pub(super) fn zero() -> Self {
         Self {
             total: _mm256_setzero_si256(),
             odd: _mm256_setzero_si256(),
@@ -40,7 +38,7 @@ impl Lanes {
     /// Adds the 32-bit sums of each part, which started at [`Lanes::start`], the high one first.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn add<const PARTS: usize>(&mut self, sums: [__m256i; PARTS]) {
+    pub(super) fn add<const PARTS: usize>(&mut self, sums: [__m256i; PARTS]) {
         let odd = sums.map(|sums| _mm256_srli_epi64::<32>(sums));
         self.total = _mm256_add_epi64(self.total, all_parts(sums));
         self.odd = _mm256_add_epi64(self.odd, all_parts(odd));
@@ -49,7 +47,7 @@ impl Lanes {
     /// The sums of even and of odd lanes, after so many additions of so many parts.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn even_and_odd<const PARTS: usize>(self, additions: usize) -> [__m256i; 2] {
+    pub(super) fn even_and_odd<const PARTS: usize>(self, additions: usize) -> [__m256i; 2] {
         let starts = all_parts([_mm256_set1_epi64x((additions as i64) << 31); PARTS]);
         let even = _mm256_sub_epi64(self.total, _mm256_slli_epi64::<32>(self.odd));
         [even, self.odd].map(|sums| _mm256_sub_epi64(sums, starts))
@@ -76,7 +74,7 @@ pub(super) fn no_lanes(len: usize) -> Vec<Lanes> {
 /// Half of a line, or the `SIZES` of its entries.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load<const SIZES: bool>(line: &Line, half: usize) -> __m256i {
+pub(super) fn load<const SIZES: bool>(line: &Line, half: usize) -> __m256i {
     let (halves, _) = line.as_chunks::<HALF>();
     // SAFETY: half a line is exactly 256 bits.
     let entries = unsafe { _mm256_loadu_si256(halves[half].as_ptr().cast()) };
@@ -117,7 +115,7 @@ pub(super) fn add<const ASK: u8>(
 /// The same of one strip and the plane at this place of a batch.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add_plane<const ASK: u8>(
+pub(super) fn add_plane<const ASK: u8>(
     margins: &mut [i64; LINE],
     strip: &[Line],
     (batch, place): (&Batch, usize),
@@ -181,7 +179,7 @@ fn ask_beyond<const ASK: u8>(lines: &[&Line; 8], ahead: Ahead) {
 
 /// How far ahead, which compilers know where lines are asked for again.
 #[inline(always)]
-fn how_far<const ASK: u8>(ahead: Ahead) -> Ahead {
+pub(super) fn how_far<const ASK: u8>(ahead: Ahead) -> Ahead {
     match ASK {
         ask::TWICE | ask::THRICE => Ahead::SECOND,
         _ => ahead,
@@ -232,7 +230,7 @@ fn add_pair<const PARTS: usize>(
 /// margins += 2^shift times the sums of even and odd lanes, of the first and of the second four of every eight records.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add_to_half(margins: &mut [i64; HALF], fours: [[__m256i; 2]; 2], plane: Plane) {
+pub(super) fn add_to_half(margins: &mut [i64; HALF], fours: [[__m256i; 2]; 2], plane: Plane) {
     let shift = _mm_cvtsi32_si128(plane.shift as i32);
     let (margins, _) = margins.as_chunks_mut::<4>();
     for (four, [even, odd]) in fours.into_iter().enumerate() {
@@ -282,7 +280,7 @@ pub(super) fn add_strips<const SIZES: bool>(
 /// The same of one strip; before the k-th four of its lines `fetch(k)` asks memory for others.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add_strip<const SIZES: bool>(
+pub(super) fn add_strip<const SIZES: bool>(
     d: &Line,
     strip: &[Line],
     lanes: &mut [Lanes],
@@ -328,84 +326,6 @@ pub(super) fn add_lanes(lanes: &[Lanes], strips: usize, sums: &mut [i64]) {
             let mut four = [0; 4];
             add_to(&mut four, own);
             *sum = four.into_iter().fold(*sum, i64::wrapping_add);
-        }
-    }
-}
-
-/// Margins, slopes and their inner products, strip by strip, of at most 2^11 strips: four slopes of each are in one
-/// lane of 32 bits. Of every four lines sums ask memory for `FETCHED` others: all of those that margins leave to them,
-/// or some beyond those that margins fetch, who ask as `ASK` says.
-#[target_feature(enable = "avx2")]
-pub(super) fn read<const ASK: u8, const FETCHED: usize>(
-    strips: Strips<'_>,
-    (batches, constant): (&[Batch], i64),
-    lanes: &mut [Lanes],
-    (ahead, several): (Ahead, usize),
-    mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
-) -> i64 {
-    let columns = strips.columns();
-    let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
-    let (ones, mut total) = (_mm256_set1_epi16(1), _mm256_setzero_si256());
-    for (k, lines) in strips.lines().chunks(several * columns).enumerate() {
-        let strips = Strips::new(lines, columns);
-        let margins = &mut margins[..strips.len()];
-        let slopes = &mut slopes[..strips.len()];
-        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
-            *margins = [constant; LINE];
-            for batch in batches {
-                add_plane::<ASK>(margins, strip, (batch, 0), ahead);
-            }
-        }
-        slopes_of(k * several, margins, slopes);
-        for (slopes, strip) in slopes.iter().zip(strips.iter()) {
-            let beyond = if FETCHED < 4 { columns } else { 0 };
-            let apart = if columns > WIDE { 4 } else { FETCHED };
-            let next = strip.as_ptr().wrapping_add(beyond);
-            for half in [load::<false>(slopes, 0), load::<false>(slopes, 1)] {
-                total = _mm256_add_epi32(total, _mm256_madd_epi16(half, ones));
-            }
-            add_strip::<false>(slopes, strip, lanes, |four| {
-                for line in 0..FETCHED {
-                    how_far::<ASK>(ahead).of(next.wrapping_add(apart * four + line));
-                }
-            });
-        }
-    }
-    let mut eight = [0i32; 8];
-    // SAFETY: eight i32 are exactly 256 bits.
-    unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), total) };
-    eight.into_iter().map(i64::from).sum()
-}
-
-/// sums += squares of two columns at once, in lanes of 32 bits: those of eight add up to less than 2^31 - 2^17.
-#[target_feature(enable = "avx2")]
-pub(super) fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
-    let whole = Plane { plane: 0, shift: 0 };
-    for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
-        let mut all = [0; LINE];
-        let (halves, _) = all.as_chunks_mut::<HALF>();
-        for (half, squares_of_half) in halves.iter_mut().enumerate() {
-            let mut lanes = [Lanes::zero(); 2];
-            for eight in strip.chunks(8) {
-                let mut squares = [Lanes::start(); 2];
-                for pair in eight.chunks(2) {
-                    let a = load::<false>(&pair[0], half);
-                    let b = load::<false>(pair.get(1).unwrap_or(&[0; LINE]), half);
-                    let pairs = [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)];
-                    for (squares, pairs) in squares.iter_mut().zip(pairs) {
-                        *squares = _mm256_add_epi32(*squares, _mm256_madd_epi16(pairs, pairs));
-                    }
-                }
-                for (lanes, squares) in lanes.iter_mut().zip(squares) {
-                    lanes.add([squares]);
-                }
-            }
-            let times = strip.len().div_ceil(8);
-            let lanes = lanes.map(|lanes| lanes.even_and_odd::<1>(times));
-            add_to_half(squares_of_half, lanes, whole);
-        }
-        for (sum, more) in sums.iter_mut().zip(all) {
-            *sum = sum.wrapping_add(more);
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use super::InnerProducts;
 #[cfg(target_arch = "x86_64")]
-use super::half_lines;
-#[cfg(target_arch = "x86_64")]
 use super::margins::x86::ask;
 use super::margins::{AHEAD, add_products};
 #[cfg(target_arch = "x86_64")]
@@ -18,11 +16,11 @@ use crate::numeric::strips::{LINE, Line, Strips};
 const MOST: usize = 1 << 16;
 
 /// Strips whose slopes are made at once, at most.
-pub(super) const TOGETHER: usize = 16;
+const TOGETHER: usize = 16;
 
 /// Strips of more columns are wide. Up to so many it matters by a twentieth at most which lines sums ask for.
 #[cfg(target_arch = "x86_64")]
-pub(super) const WIDE: usize = 128;
+const WIDE: usize = 128;
 
 impl InnerProducts {
     /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added
@@ -92,13 +90,13 @@ impl InnerProducts {
                     // Lines of margins of several strips would come between what the machine sees that is read.
                     let several = if ahead == Ahead::NONE { 1 } else { several };
                     let how = (ahead, several);
-                    half_lines::read::<{ ask::ONCE }, 4>(strips, at, lanes, how, slopes_of)
+                    halves::read::<{ ask::ONCE }, 4>(strips, at, lanes, how, slopes_of)
                 } else if ahead.second {
                     let how = (ahead, several);
-                    half_lines::read::<{ ask::TWICE }, 2>(strips, at, lanes, how, slopes_of)
+                    halves::read::<{ ask::TWICE }, 2>(strips, at, lanes, how, slopes_of)
                 } else {
                     let how = (ahead, several);
-                    half_lines::read::<{ ask::ONCE }, 0>(strips, at, lanes, how, slopes_of)
+                    halves::read::<{ ask::ONCE }, 0>(strips, at, lanes, how, slopes_of)
                 }
             };
         }
@@ -231,6 +229,63 @@ mod x86 {
         for line in 0..LINES {
             ahead.of(next.wrapping_add(line));
         }
+    }
+}
+
+/// The same in vectors of 256 bits, of which two hold a line.
+#[cfg(target_arch = "x86_64")]
+mod halves {
+    use std::arch::x86_64::*;
+
+    use super::{TOGETHER, WIDE};
+    use crate::numeric::kernel::half_lines::{Lanes, add_plane, add_strip, how_far, load};
+    use crate::numeric::kernel::memory::x86::Ahead;
+    use crate::numeric::kernel::weights::Batch;
+    use crate::numeric::strips::{LINE, Line, Strips};
+
+    /// Margins, slopes and their inner products, strip by strip, of at most 2^11 strips: four slopes of each are in one
+    /// lane of 32 bits. Of every four lines sums ask memory for `FETCHED` others: all of those that margins leave to them,
+    /// or some beyond those that margins fetch, who ask as `ASK` says.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn read<const ASK: u8, const FETCHED: usize>(
+        strips: Strips<'_>,
+        (batches, constant): (&[Batch], i64),
+        lanes: &mut [Lanes],
+        (ahead, several): (Ahead, usize),
+        mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
+    ) -> i64 {
+        let columns = strips.columns();
+        let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
+        let (ones, mut total) = (_mm256_set1_epi16(1), _mm256_setzero_si256());
+        for (k, lines) in strips.lines().chunks(several * columns).enumerate() {
+            let strips = Strips::new(lines, columns);
+            let margins = &mut margins[..strips.len()];
+            let slopes = &mut slopes[..strips.len()];
+            for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+                *margins = [constant; LINE];
+                for batch in batches {
+                    add_plane::<ASK>(margins, strip, (batch, 0), ahead);
+                }
+            }
+            slopes_of(k * several, margins, slopes);
+            for (slopes, strip) in slopes.iter().zip(strips.iter()) {
+                let beyond = if FETCHED < 4 { columns } else { 0 };
+                let apart = if columns > WIDE { 4 } else { FETCHED };
+                let next = strip.as_ptr().wrapping_add(beyond);
+                for half in [load::<false>(slopes, 0), load::<false>(slopes, 1)] {
+                    total = _mm256_add_epi32(total, _mm256_madd_epi16(half, ones));
+                }
+                add_strip::<false>(slopes, strip, lanes, |four| {
+                    for line in 0..FETCHED {
+                        how_far::<ASK>(ahead).of(next.wrapping_add(apart * four + line));
+                    }
+                });
+            }
+        }
+        let mut eight = [0i32; 8];
+        // SAFETY: eight i32 are exactly 256 bits.
+        unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), total) };
+        eight.into_iter().map(i64::from).sum()
     }
 }
 

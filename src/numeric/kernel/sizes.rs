@@ -99,7 +99,7 @@ pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx2 {
             // SAFETY: the feature was detected.
-            return unsafe { half_lines::add_squares(strips, sums) };
+            return unsafe { halves::add_squares(strips, sums) };
         }
         body(strips, sums);
     }
@@ -143,6 +143,49 @@ mod wide {
             let all = in_order([lanes[0].even_and_odd(times), lanes[1].even_and_odd(times)]);
             for (k, squares) in all.into_iter().enumerate() {
                 add_to_eight(sums, k, squares);
+            }
+        }
+    }
+}
+
+/// The same in vectors of 256 bits, of which two hold a line.
+#[cfg(target_arch = "x86_64")]
+mod halves {
+    use std::arch::x86_64::*;
+
+    use crate::numeric::kernel::half_lines::{HALF, Lanes, add_to_half, load};
+    use crate::numeric::kernel::weights::Plane;
+    use crate::numeric::strips::{LINE, Strips};
+
+    /// sums += squares of two columns at once, in lanes of 32 bits: those of eight add up to less than 2^31 - 2^17.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
+        let whole = Plane { plane: 0, shift: 0 };
+        for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
+            let mut all = [0; LINE];
+            let (halves, _) = all.as_chunks_mut::<HALF>();
+            for (half, squares_of_half) in halves.iter_mut().enumerate() {
+                let mut lanes = [Lanes::zero(); 2];
+                for eight in strip.chunks(8) {
+                    let mut squares = [Lanes::start(); 2];
+                    for pair in eight.chunks(2) {
+                        let a = load::<false>(&pair[0], half);
+                        let b = load::<false>(pair.get(1).unwrap_or(&[0; LINE]), half);
+                        let pairs = [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)];
+                        for (squares, pairs) in squares.iter_mut().zip(pairs) {
+                            *squares = _mm256_add_epi32(*squares, _mm256_madd_epi16(pairs, pairs));
+                        }
+                    }
+                    for (lanes, squares) in lanes.iter_mut().zip(squares) {
+                        lanes.add([squares]);
+                    }
+                }
+                let times = strip.len().div_ceil(8);
+                let lanes = lanes.map(|lanes| lanes.even_and_odd::<1>(times));
+                add_to_half(squares_of_half, lanes, whole);
+            }
+            for (sum, more) in sums.iter_mut().zip(all) {
+                *sum = sum.wrapping_add(more);
             }
         }
     }
