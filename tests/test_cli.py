@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -207,6 +208,24 @@ def test_help_waits_for_no_library(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage: dpsparse")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("options", [[], ["--progress"]])
+def test_words_that_nobody_can_read_are_no_error(folder, options):
+    """A model was paid for, and not written, where a line of progress went to a full disk."""
+    argv = ["fit", "people.csv", "--schema", "schema.json", "--target", "ill", "--epsilon", "1", "-o", "model.json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpsparse", *argv, *options],
+            stderr=full,
+            timeout=120,
+            check=False,
+            cwd=folder,
+            env=ENVIRONMENT,
+        )
+    assert done.returncode == 0
+    assert models.load(folder / "model.json").certificate_.verify()
 
 
 def test_a_reader_who_goes_away_is_no_error(tmp_path):

@@ -169,6 +169,13 @@ TARGETS = {
     "pandas text": pd.Series(FLOATS.astype(str)),
     "a list of text": FLOATS.astype(str).tolist(),
     "categories": pd.Series(pd.Categorical([1, 2] * (N // 2))),
+    "arrow dates": pa.array(DAYS.to_pydatetime()),
+    "arrow dates, some missing": pa.array([None, *DAYS.to_pydatetime()[1:]]),
+    "arrow days": pa.array(DAYS.to_pydatetime()).cast(pa.date32()),
+    "arrow durations": pa.chunked_array([pa.array(np.arange(N).astype("m8[s]"))]),
+    "arrow text": pa.array(FLOATS.astype(str)),
+    "arrow categories": pa.array(FLOATS.astype(str)).dictionary_encode(),
+    "arrow text in a table": pa.table({"when": FLOATS.astype(str)}),
 }
 
 
@@ -176,6 +183,32 @@ TARGETS = {
 @pytest.mark.parametrize("target", TARGETS)
 def test_targets_that_are_no_numbers_are_refused(name, target):
     refusal(lambda: ESTIMATORS[name].fit(NUMBERS, TARGETS[target]), InvalidTypeError, "target y holds")
+
+
+@pytest.mark.parametrize("name", ["regressor", "classifier", "exact regressor", "exact classifier"])
+@pytest.mark.parametrize("weights", [target for target in TARGETS if target != "a frame" and "table" not in target])
+def test_weights_that_are_no_numbers_are_refused(name, weights):
+    estimator = ESTIMATORS[name]
+    if not name.startswith("exact"):
+        estimator = clone(estimator).set_params(max_weight=1.0)
+    refusal(lambda: estimator.fit(NUMBERS, LABELS, TARGETS[weights]), InvalidTypeError, "sample_weight holds")
+
+
+def test_masked_weights_are_refused():
+    weights = np.ma.array(np.ones(N), mask=MASK[:, 1])
+    for name in ("exact regressor", "exact classifier"):
+        refusal(lambda name=name: ESTIMATORS[name].fit(NUMBERS, LABELS, weights), InvalidDataError, "masked")
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.int64, float])
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "simplex classifier" != name])
+def test_sparse_frames_are_their_numbers(name, kind):
+    """scikit-learn hands those of truth values and integers back as they are, which the core did not take."""
+    dense = pd.DataFrame((NUMBERS > 0).astype(kind), columns=["a", "b"])
+    frame = dense.astype(pd.SparseDtype(kind, kind(0)))
+    fitted = [clone(ESTIMATORS[name]).fit(X, LABELS) for X in (frame, dense.astype(float))]
+    for one, other in zip(*(model.transform(dense) if name == "scaler" else model.predict(dense) for model in fitted)):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "scaler"])

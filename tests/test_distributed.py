@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from dpsparse import (
     CustomLoss,
@@ -515,6 +516,47 @@ def test_unusable_parts_are_refused(client):
         frame = dd.from_delayed([dask.delayed(part) for part in lacking], meta=whole[:0], verify_meta=False)
         with pytest.raises(InvalidDataError, match=f"no column {column!r}"):
             model.fit(frame, "score")
+
+
+def chained(error):
+    """All texts of an error and of what is chained to it."""
+    return "" if error is None else f"{error!r} {chained(error.__cause__)} {chained(error.__context__)}"
+
+
+def test_steps_of_ones_own_that_fail_show_no_entry(client):
+    """Dask raises what a user's own step raised on a worker, which quoted the cell."""
+    frame = pd.DataFrame({"a": ["0.5"] * 200, "b": ["0.1"] * 200, "y": np.arange(200) % 2})
+    frame.loc[17, "a"] = "diagnosis=HIV"
+    parts = dd.from_pandas(frame, npartitions=2)
+    numbers = parts[["a", "b"]].astype(float)
+    labels = parts["a"].map_partitions(lambda a: a.str.replace(".", "").astype(int), meta=("a", int))
+    model = PrivateSparseClassifier(bounds=(0, 1), classes=(0, 1))
+    for X, y in ((numbers, parts["y"]), (parts[["b"]].astype(float), labels)):
+        with pytest.raises(InvalidDataError, match="cannot be computed: ValueError, whose text") as caught:
+            model.fit(X, y)
+        assert "HIV" not in chained(caught.value)
+
+
+def test_a_task_of_a_fit_that_has_ended_keeps_no_shard():
+    """Tasks that stand in a worker's queue may begin after it was told to forget: their shards were kept for good."""
+    _held.forget("ended")
+    with pytest.raises(WorkersError, match="a fit that has ended"):
+        _held.answer_whole("ended", 0, b"", lambda: (np.zeros((1, 1)), np.zeros(1), None))
+    assert not any(session == "ended" for session, _ in _held._SHARDS)
+
+
+def test_clients_and_chunks_that_are_of_no_use_are_told(client):
+    X, scores = made()
+    parts, y = parted(X, scores)
+    sparse = parts.map_blocks(scipy.sparse.csr_matrix)
+    with pytest.raises(InvalidDataError, match="X is sparse"):
+        estimator("reals").fit(sparse, y)
+    with distributed.Client(client.scheduler.address, set_as_default=False) as own:
+        shards = from_dask(parts, client=own)
+    with pytest.raises(WorkersError, match="was closed"):
+        _dask._there(own)
+    with pytest.raises(Exception, match=r"[Cc]losed|not running"):
+        estimator("reals").fit(shards, y)
 
 
 def test_shards_answer_scripts_alone():

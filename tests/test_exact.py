@@ -14,14 +14,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpsparse import DpsparseError, InvalidArgumentError, SparseClassifier, SparseRegressor, path
+from dpsparse import (
+    DpsparseError,
+    InvalidArgumentError,
+    InvalidDataError,
+    SparseClassifier,
+    SparsePoissonRegressor,
+    SparseRegressor,
+    path,
+)
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import (
     Cardinality,
     ConcaveCardinality,
@@ -533,6 +542,28 @@ def test_probabilities_only_for_logistic():
     np.testing.assert_allclose(far.min(axis=1), -np.abs(model.decision_function(X * 1e6)), rtol=1e-12)
 
 
+def test_a_fit_that_raises_leaves_the_model_as_it_was():
+    """Labels, names and number of columns were those of the fit that had failed, beside the coefficients of another."""
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    y = np.where(X[:, 0] > 0, "ill", "well")
+    for model, good, bad in (
+        (SparseClassifier(alpha=0.01), y, X[:, 1] > 0),
+        (SparseRegressor(alpha=0.01), X[:, 0], X[:, 1]),
+        (SparsePoissonRegressor(alpha=0.01), np.abs(X[:, 0]), np.abs(X[:, 1])),
+    ):
+        model.fit(X, good)
+        before = vars(model).copy()
+        with pytest.raises(InvalidDataError):
+            model.fit(np.column_stack([X, X]), bad, sample_weight=-np.ones(50))
+        assert vars(model).keys() == before.keys()
+        assert all(value is before[name] for name, value in vars(model).items())
+        fresh = clone(model)
+        with pytest.raises(InvalidDataError):
+            fresh.fit(X, good, sample_weight=-np.ones(50))
+        with pytest.raises(NotFittedError):
+            fresh.predict(X)
+
+
 def test_labels_follow_classes():
     X, y = data("logistic")
     names = np.where(y > 0, "yes", "no")
@@ -669,6 +700,43 @@ def test_norms_that_coincide():
     np.testing.assert_allclose(solve(ConcaveCardinality(np.ones(p))), linf, atol=1e-5)
     sizes = np.abs(solve("linf", alpha=1.0))
     assert np.sum(sizes == sizes.max()) > 1  # ties are exact
+
+
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("norm", ["l1", GroupLasso([[0], [1], [2], [3]], [0.0, 1.0, 1.0, 1.0])])
+def test_a_free_feature_that_one_record_has_takes_that_record_away(n, norm):
+    """Its slope is rounding, of which all was: no dual point was found, and all coefficients that a norm holds were 0."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 4))
+    X[:, 0] = 0.0
+    X[3, 0] = 1.0
+    y = X @ [0.0, 1.0, 1.0, 1.0] + rng.normal(size=n)
+    weights = {"feature_weights": [0.0, 1.0, 1.0, 1.0]} if norm == "l1" else {}
+    model = SparseRegressor(norm=norm, alpha=0.1, tol=1e-10, **weights).fit(X, y)
+    others = np.arange(n) != 3
+    expected = SparseRegressor(alpha=0.1 * n / (n - 1), tol=1e-10).fit(X[others, 1:], y[others])
+    np.testing.assert_allclose(model.coef_[1:], expected.coef_, atol=1e-6)
+    assert model.duality_gap_ < 1e-8
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-13, 1.0, 1e20])
+def test_seminorms_of_any_size_are_certified(size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = X @ [1.0, 1.0, -1.0, 0.0] + rng.normal(size=40)
+    graph = [GraphCut([(0, 1), (1, 2), (2, 3)], [weight] * 3, n_features=4) for weight in (1.0, size)]
+    one, other = (SparseRegressor(norm=g, alpha=0.3 / w).fit(X, y) for g, w in zip(graph, (1.0, size), strict=True))
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-4)
+    assert other.duality_gap_ < 1e-3
+
+
+@pytest.mark.parametrize("count", [0.1, 3.0, 7.3, 100.0])
+def test_counts_that_are_all_alike_are_fitted_by_a_constant(count):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = SparsePoissonRegressor(alpha=0.1).fit(X, np.full(50, count))
+    np.testing.assert_allclose(model.predict(X), count, rtol=1e-9)
 
 
 def test_total_variation_finds_steps():

@@ -409,3 +409,22 @@ def test_accountants_say_whether_releases_were_seeded():
     assert Accountant().add(PureEvent(1.0)).add(secure).secure
     assert not Accountant().add(secure).add(seeded).secure
     assert not (secure + seeded).secure
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError])
+def test_a_fit_that_is_stopped_as_its_entry_is_written_says_that_it_may_stand(error):
+    """Nothing was said, and the entry was there."""
+
+    class Stopped:
+        def admits(self, certificate, records_per_person=1, **mark):
+            pass
+
+        def commit(self, certificate, records_per_person=1, **mark):
+            raise error
+
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), ledger=Stopped())
+    with pytest.raises(error) as caught:
+        model.fit(X, X[:, 0] > 0)
+    notes = getattr(caught.value, "__notes__", [])
+    assert any("may stand" in note for note in notes) == (error is KeyboardInterrupt)

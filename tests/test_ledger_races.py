@@ -230,6 +230,33 @@ def test_two_hundred_crashes_never_leave_a_model_without_its_entry(tmp_path):
 
 
 @needs_fork
+@pytest.mark.parametrize("hook", ["_after", "_after_in_child"])
+def test_an_interrupt_as_a_fork_ends_leaves_ledgers_usable(hook, tmp_path):
+    """What follows a fork was not done, and whoever used a ledger next waited for the end of that fork for ever."""
+    body = f"""
+        from dpsparse.privacy import _forks
+        ledger = Ledger(path, 1.0, 1e-6, timeout=1.0)
+        code, armed = _forks.{hook}.__code__, True
+
+        def interrupted(frame, event, argument):
+            global armed
+            if frame.f_code is code and armed:
+                armed = False
+                raise KeyboardInterrupt
+
+        sys.setprofile(interrupted)
+        child = os.fork()
+        sys.setprofile(None)
+        signal.alarm(10)
+        ledger.remaining()
+        if not child:
+            os._exit(0)
+        print(os.waitpid(child, 0)[1], armed)
+    """
+    assert finished(script(tmp_path / "l.db", body)) == "0 " + str(hook == "_after_in_child")
+
+
+@needs_fork
 def test_forks_wait_for_transactions_of_other_threads(tmp_path):
     """SQLite's locks, and those of threads that a child does not have, would be held in it for ever."""
     body = """

@@ -11,6 +11,7 @@ import pytest
 
 from dpsparse import PrivateSearchCV, PrivateSparseClassifier
 from dpsparse._progress import Pace, _duration, progress
+from dpsparse.privacy import Accountant
 
 
 class Clock:
@@ -153,3 +154,39 @@ def test_a_terminal_has_one_line_which_an_error_ends(plain, monkeypatch):
 def test_silence_takes_no_callback():
     with progress("a fit", 0) as report:
         assert report is None
+
+
+class Full(io.StringIO):
+    """A stream on a disk that is full, from its so many-th line on."""
+
+    def __init__(self, lines):
+        super().__init__()
+        self.lines = lines
+
+    def write(self, text):
+        self.lines -= 1
+        if self.lines < 0:
+            raise OSError(28, "No space left on device")
+        return len(text)
+
+
+@pytest.mark.parametrize("lines", [0, 2])
+@pytest.mark.parametrize("bars", [True, False])
+@pytest.mark.parametrize("kind", [None, "closed", Full])
+def test_a_stream_that_is_gone_takes_no_model_with_it(kind, bars, lines, request, monkeypatch):
+    """The release was paid for, and its model lost."""
+    if bars:
+        pytest.importorskip("tqdm", reason="tqdm is not installed")
+    else:
+        request.getfixturevalue("plain")
+    stream = kind(lines) if kind is Full else None if kind is None else io.StringIO()
+    if kind == "closed":
+        stream.close()
+    X = np.random.default_rng(0).uniform(0, 1, (500, 5))
+    account = Accountant(2.0, 1e-5)
+    model = PrivateSparseClassifier(1.0, 1e-8, bounds=(0, 1), classes=(False, True), verbose=1, ledger=account)
+    monkeypatch.setattr(sys, "stderr", stream)
+    model.fit(X, X[:, 0] > 0.5)
+    monkeypatch.undo()
+    assert model.coef_.shape == (1, 5)
+    assert account.remaining(1e-5) < 2.0

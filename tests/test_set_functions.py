@@ -499,3 +499,47 @@ def test_edges_are_taken_from_arrays_and_lists_alike_and_fast():
 def test_unusable_edges_are_refused_by_their_number(edges, match):
     with pytest.raises(InvalidArgumentError, match=match):
         GraphCut(edges, n_features=3)
+
+
+@pytest.mark.parametrize(("seed", "p"), [(130, 80), (238, 100), (394, 100), (0, 150), (1, 150)])
+def test_the_general_prox_goes_on_where_its_gap_rises(seed, p):
+    """It gave up where the gap had not fallen for twenty rounds, which it need not; 0.16 from the solution."""
+    rng = np.random.default_rng(seed)
+    if seed == 130:
+        assert int(rng.choice((20, 40, 80))) == p
+    edges = [tuple(rng.choice(p, 2, replace=False).tolist()) for _ in range(2 * p)]
+    cut = GraphCut(edges, rng.uniform(0.1, 1, 2 * p), n_features=p)
+    general = cut + Modular(np.zeros(p))
+    v, step = np.round(rng.normal(size=p) * 3), 10.0 ** rng.uniform(-1, 1.3)
+    np.testing.assert_allclose(general.prox(v, step), cut.prox(v, step), atol=1e-9)
+
+
+@pytest.mark.parametrize(("v", "step"), [([1e9, -1e9, 1e9, 1e9, 1e9], 1.0), ([1.0, 1.0, 1.0, -2.0, 1.0], 3.9e-7)])
+def test_the_general_prox_moves_large_entries_by_little(v, step):
+    """Entries that are large and alike were tied, by rounding of their sizes."""
+    groups, weights = [[0, 1, 2], [2, 3], [3, 4, 0]], [1.0, 0.7, 0.4]
+    exact = GroupCover(groups, weights)
+    oracle = FromOracle(lambda A: sum(w for g, w in zip(groups, weights, strict=True) if set(g) & set(A)), 5)
+    moved = [np.subtract(v, f.prox(v, step)) / step for f in (exact, oracle)]
+    np.testing.assert_allclose(moved[1], moved[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        ConcaveCardinality([1.0, 1.5, 1.7]),
+        GroupCover([[0, 1], [1, 2]]),
+        GraphCut([(0, 1), (1, 2)], n_features=3),
+        GraphCut([(0, 1), (1, 2), (0, 2)], n_features=3),
+        PartitionRank([[0, 1, 2]], [2]),
+        LogDet(np.diag([1.0, 2.0, 3.0]), 1.0),
+    ],
+    ids=lambda f: type(f).__name__,
+)
+def test_proxes_of_huge_numbers_are_those_of_small_ones(f):
+    """Sums left the range of floats: infinities, and NaN."""
+    v = np.array([1.7, 1.0, -1.0])
+    np.testing.assert_array_equal(f.prox(v * 1e308, 0.0), v * 1e308)
+    for step in (1e-3, 0.3, 1.7):
+        expected = f.prox(v, step)
+        np.testing.assert_allclose(f.prox(v * 1e308, step * 1e308) / 1e308, expected, rtol=1e-9, atol=1e-9)

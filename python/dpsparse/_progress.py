@@ -6,7 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 Report: TypeAlias = Callable[[int, int], None]
@@ -15,6 +15,8 @@ Report: TypeAlias = Callable[[int, int], None]
 _WINDOW = 30.0
 #: Seconds between two lines where each takes a line of its own.
 _PAUSE = 5.0
+#: What a stream raises that is full, closed or gone.
+_GONE = (OSError, ValueError)
 
 
 class Pace:
@@ -62,32 +64,63 @@ def progress(description: str, verbose: int) -> Iterator[Report | None]:
     """Yield a callback ``report(done, total)`` that shows progress on stderr, or None when ``verbose`` is 0.
 
     tqdm draws the bar where it is installed (extra ``progress``). Else a terminal has one line that is rewritten; a
-    file has a line every five seconds. Both tell steps, rate and the time that is left.
+    file has a line every five seconds. Both tell steps, rate and the time that is left. Where stderr is gone, or
+    nothing can be written to it any more, nothing is shown: a release that is paid for does not fail by it.
     """
-    if not verbose:
+    report, close = None, _nothing
+    if verbose and sys.stderr is not None:
+        with suppress(*_GONE):
+            report, close = _shown(description)
+    if report is None:
         yield None
         return
     try:
+        yield _while_it_can(report)
+    finally:
+        with suppress(*_GONE):
+            close()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _while_it_can(report: Report) -> Report:
+    """The same report, until it cannot be shown."""
+    gone = False
+
+    def shown(done: int, total: int) -> None:
+        nonlocal gone
+        if gone:
+            return
+        try:
+            report(done, total)
+        except _GONE:
+            gone = True
+
+    return shown
+
+
+def _shown(description: str) -> tuple[Report, Callable[[], None]]:
+    """How reports are shown, and what ends that."""
+    try:
         from tqdm.auto import tqdm
     except ImportError:
-        with _lines(description) as report:
-            yield report
-        return
-    with tqdm(desc=description, unit="step") as bar:
+        return _lines(description)
+    bar = tqdm(desc=description, unit="step")
 
-        def report(done: int, total: int) -> None:
-            if done == bar.n and total == bar.total:
-                return
-            if bar.n > done:  # the next phase
-                bar.reset(total)
-            bar.total = total
-            bar.update(done - bar.n)
+    def report(done: int, total: int) -> None:
+        if done == bar.n and total == bar.total:
+            return
+        if bar.n > done:  # the next phase
+            bar.reset(total)
+        bar.total = total
+        bar.update(done - bar.n)
 
-        yield report
+    return report, bar.close
 
 
-@contextmanager
-def _lines(description: str) -> Iterator[Report]:
+def _lines(description: str) -> tuple[Report, Callable[[], None]]:
     """Plain text; an unfinished line is ended, so that what follows, such as an error, has a line of its own."""
     pace, rewrites = Pace(), sys.stderr.isatty()
     shown, width, last, ended = "", 0, float("-inf"), -1
@@ -112,8 +145,8 @@ def _lines(description: str) -> Iterator[Report]:
         else:
             print(line, file=sys.stderr, flush=True)
 
-    try:
-        yield report
-    finally:
+    def close() -> None:
         if rewrites and width:
             print(file=sys.stderr, flush=True)
+
+    return report, close

@@ -356,6 +356,8 @@ def from_parquet(
     ['age']
     """
     arrow = _pyarrow()
+    import pyarrow as pa
+
     named = os.fspath(path) if isinstance(path, os.PathLike) else path
     several = isinstance(named, list | tuple) and bool(named) and all(isinstance(one, str) for one in named)
     if not several and (not isinstance(named, str) or not named):
@@ -366,7 +368,9 @@ def from_parquet(
         dataset = arrow.dataset(list(named) if several else named, format=by_parts)
     except FileNotFoundError:
         raise MissingFileError(f"path names no file that is there: {named!r:.200}") from None
-    except ValueError as error:  # arrow's own errors for damaged files; they tell of bytes, not of records
+    except IsADirectoryError:
+        raise InvalidArgumentError("path must name one folder, or several files: name each file of a folder") from None
+    except (ValueError, pa.ArrowException) as error:  # for damaged files; they tell of bytes, not of records
         raise InvalidDataError(f"path names what cannot be read as Parquet: {named!r:.200}") from error
     return _of_dataset(dataset, _streamed, columns, rows, directory)
 
@@ -521,6 +525,8 @@ def _streamed(dataset: Any, names: list[str], step: int) -> Iterator[Any]:
         with fragment.open() as opened:
             file = ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
             for batch in file.iter_batches(step, columns=names, use_threads=False):
+                if any(batch.schema.names.count(name) != 1 for name in names):
+                    raise InvalidDataError("a file of the dataset no longer has each of the columns once")
                 # By name: to arrow one may stand for all parts of a column, and it promises no order.
                 yield from pa.Table.from_batches([batch]).select(names).cast(schema).to_batches()
 
@@ -561,15 +567,17 @@ def _check_fragments(dataset: Any, names: Iterable[str]) -> None:
     from pyarrow.dataset import get_partition_keys
 
     for fragment in dataset.get_fragments():
-        there = {*fragment.physical_schema.names, *get_partition_keys(fragment.partition_expression)}
-        missing = [name for name in names if name not in there]
-        if missing:
+        there = [*fragment.physical_schema.names, *get_partition_keys(fragment.partition_expression)]
+        wrong = [name for name in names if there.count(name) != 1]
+        if wrong:
             path = getattr(fragment, "path", None)
             # Folders may be called after values: "city=Paris".
             shown = path if path is None or "=" not in path else path.rpartition("/")[2]
             where = "a part of the dataset" if shown is None else repr(shown)[-200:]
+            if wrong[0] in there:
+                raise InvalidDataError(f"{where} has several columns of the name {wrong[0]!r:.60}: names must differ")
             raise InvalidDataError(
-                f"{where} has no column {missing[0]!r:.60}, which another file has; if it is missing for all of these "
+                f"{where} has no column {wrong[0]!r:.60}, which another file has; if it is missing for all of these "
                 "rows, write it with missing values"
             )
 

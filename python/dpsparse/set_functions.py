@@ -291,8 +291,8 @@ class SetFunction(ABC):
         """Return the x that minimises ``|x - v|^2 / 2 + step * Omega(x)``.
 
         Omega is ``f(abs(x))`` for a monotone F and ``f(x)`` otherwise. The algorithms are exact for every family but
-        ``LogDet``, sums and users' functions, whose minimum-norm point is found to about 1e-14 of its size. Entries
-        that Omega ties together come out equal, those that it sets to zero are zero.
+        ``LogDet``, sums and users' functions, whose minimum-norm point is found to about 1e-14 of its squared distance
+        from v less its mean. Entries that Omega ties together come out equal, those that it sets to zero are zero.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nalgebra::DVector;
 
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
-use super::odds_line::{OddsLine, ScoreLaw, curvature_of};
+use super::odds_line::{OddsLine, ScoreLaw};
 use super::pace::curvature;
 use super::regularisation::Regularisation;
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -252,7 +252,7 @@ impl Line {
             Some(_) => &Regularisation::default(),
             None => &slopes,
         };
-        let curvature = odds.map_or(1.0, |(_, share)| curvature_of(share));
+        let curvature = odds.map_or(1.0, |(_, curvature)| curvature);
         let steps = self.steps.with_curvature(curvature);
         let steps = steps.run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
         let line = match (&self.squared, steps.evidence) {
@@ -318,9 +318,9 @@ impl Line {
         self.signal / (self.signal + fit.noise)
     }
 
-    /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second
-    /// class there. Without moments all that is known of scores is how common the classes are; with them gradients tell
-    /// what is to be made of scores.
+    /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the curvature that steps
+    /// count on there. Without moments all that is known of scores is how common the classes are; with them gradients
+    /// tell what is to be made of scores.
     fn odds(&self, fit: &Steps, clip: f64, constant: f64) -> (OddsLine, f64) {
         let told = fit.scores.as_ref().and_then(|scores| scores.first());
         let law = told.copied().unwrap_or_else(|| ScoreLaw {
@@ -333,7 +333,8 @@ impl Line {
             None => self.clean_share(fit),
         };
         let line = law.with_slope(line, times * line.slope);
-        (line, law.share(line))
+        // The more noise there is, the nearer scores are clipped, and the shorter steps are.
+        (line, law.curvature_along(line, self.reach))
     }
 
     /// How large residuals are, beside what steps released.

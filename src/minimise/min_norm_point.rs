@@ -43,12 +43,22 @@ pub struct Nearest {
 /// oracle fails.
 pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest> {
     let p = target.len();
+    if p == 0 {
+        return Ok(Nearest {
+            point: Vec::new(),
+            gap: 0.0,
+        });
+    }
+    // All of B(F) has one sum, so that the nearest point is the same of targets that differ by a constant. Without
+    // their mean entries that are large and alike leave what tells them apart to floats.
+    let middle = target.iter().map(|t| t / p as f64).sum::<f64>();
+    let target: Vec<f64> = target.iter().map(|t| t - middle).collect();
     // Everything is relative to the target: the search is for the point of least norm among q - target.
     let vertex = |x: &[f64], q: &mut [f64]| -> Result<()> {
         let direction: Vec<f64> = x.iter().map(|x| -x).collect();
         base_vertex(f, &direction, q)?;
         q.iter_mut()
-            .zip(target)
+            .zip(&target)
             .for_each(|(q, t)| *q = step * *q - t);
         // Every product below is then finite: |<q, q'>| <= max |q|^2.
         if dot(q, q) <= f64::MAX / 4.0 {
@@ -65,14 +75,18 @@ pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest
     let mut hull = Hull::new(q.clone());
     let mut point = q.clone();
     let (mut best, mut best_gap) = (point.clone(), f64::INFINITY);
-    let mut stalled = 0;
+    let (mut least, mut stalled) = (f64::INFINITY, 0);
     for _ in 0..100 * p + 1000 {
         vertex(&point, &mut q)?;
-        let gap = dot(&point, &point) - dot(&point, &q);
+        let square = dot(&point, &point);
+        let gap = square - dot(&point, &q);
         if gap < best_gap {
-            stalled = 0;
             best_gap = gap;
             best.clone_from(&point);
+        }
+        // The norm falls from round to round until rounding is all that is left; the gap may rise for many.
+        if square < least {
+            (least, stalled) = (square, 0);
         } else {
             stalled += 1;
         }
@@ -91,7 +105,7 @@ pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest
         }
     }
     let mut point = best;
-    point.iter_mut().zip(target).for_each(|(s, t)| *s += t);
+    point.iter_mut().zip(&target).for_each(|(s, t)| *s += t);
     Ok(Nearest {
         point,
         gap: best_gap.max(0.0),

@@ -76,8 +76,26 @@ pub fn prox(
     scratch: &mut Scratch,
 ) -> Result<f64> {
     check(f, v, step, out)?;
-    dispatch(f, v, step, out, scratch)
+    if step == 0.0 {
+        out.copy_from_slice(v);
+        return Ok(0.0);
+    }
+    // Omega is homogeneous: sums and squares of what is scaled leave the range of floats nowhere.
+    let largest = v.iter().fold(step, |largest, v| largest.max(v.abs()));
+    if largest <= LARGE {
+        return dispatch(f, v, step, out, scratch);
+    }
+    let scaled: Vec<f64> = v.iter().map(|v| v / UNIT).collect();
+    let excess = dispatch(f, &scaled, step / UNIT, out, scratch)?;
+    out.iter_mut().for_each(|x| *x *= UNIT);
+    Ok(excess * UNIT * UNIT)
 }
+
+/// 2^480: the squares of entries that are no larger add up to floats.
+const LARGE: f64 = f64::from_bits((1023 + 480) << 52);
+
+/// 2^600, of which the largest floats are no more than 2^424.
+const UNIT: f64 = f64::from_bits((1023 + 600) << 52);
 
 fn check(f: &dyn SetFunction, v: &[f64], step: f64, out: &[f64]) -> Result<()> {
     non_negative("step", step)?;

@@ -45,6 +45,8 @@ impl Ledger for Kept {
 /// The ledger of one release.
 pub(super) struct OfRelease {
     ledger: Box<dyn Ledger + Send>,
+    /// Whether it began to commit something.
+    pub committing: bool,
     /// Whether something was committed.
     pub committed: bool,
 }
@@ -56,6 +58,7 @@ pub(super) fn ledger_of(ledger: Option<Py<PyAny>>) -> OfRelease {
             Some(ledger) => Box::new(Kept(ledger)),
             None => Box::new(MemoryLedger::default()),
         },
+        committing: false,
         committed: false,
     }
 }
@@ -66,6 +69,7 @@ impl Ledger for OfRelease {
     }
 
     fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        self.committing = true;
         let receipt = self.ledger.commit(entry)?;
         self.committed = true;
         Ok(receipt)

@@ -214,7 +214,7 @@ fn fit_private<'py>(
         let source = source(seed)?;
         run_resumably(&plan, &curator, &mut ledger, source, report, checkpoint)
     });
-    let release = told(py, release, ledger.committed, checkpoint.is_some())?;
+    let release = told(py, release, &ledger, checkpoint.is_some())?;
     Ok((
         release.coefficients.into_pyarray(py),
         release.intercepts.into_pyarray(py),

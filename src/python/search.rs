@@ -196,7 +196,7 @@ impl PySearch {
             let source = source(seed)?;
             release_resumably(&sealed, &curator, &mut ledger, source, report, checkpoint)
         });
-        let released = told(py, released, ledger.committed, checkpoint.is_some())?;
+        let released = told(py, released, &ledger, checkpoint.is_some())?;
         let found = released.value;
         Ok((
             found.best,

@@ -73,14 +73,21 @@ impl Ranges {
     /// it wider.
     pub const SPARE: f64 = 2.0;
 
+    /// Nats beyond which few ranges are missed: of a fit's about exp(-4), where tails are empty.
+    const RARE: f64 = 4.0;
+
+    /// Bits of a grid from on which nats are worth more against tails than on finer thresholds. From 8 to 12 are alike
+    /// on 111 tables; with none a range of 200 standard deviations is too coarse where little is known.
+    const ENOUGH_BITS: u32 = 10;
+
     /// How much likelier, in nats, a threshold at a quantile must be than one in an empty tail, and for the finest grid
     /// should be, if few of so many ranges are to be missed.
     pub fn nats(ranges: usize) -> [f64; 2] {
-        let bits = |bits: u32| f64::from(bits) * std::f64::consts::LN_2 + Self::sure(ranges);
-        [bits(BITS.0) - Self::SPARE, bits(BITS.1)]
+        let grid = |bits: u32| f64::from(bits) * std::f64::consts::LN_2 + Self::sure(ranges);
+        [grid(BITS.0) - Self::SPARE, grid(BITS.1) + Self::RARE]
     }
 
-    /// How much likelier than all in the tail together.
+    /// How much likelier than all in the tail together, of all ranges.
     fn sure(ranges: usize) -> f64 {
         (2.0 * ranges as f64).ln()
     }
@@ -119,7 +126,9 @@ impl Statement {
             0 => Vec::new(),
             ranges => vec![(event, 2 * ranges)],
         };
-        let bits = self.grid_bits(epsilon0, level, Ranges::sure(of.len()), BITS);
+        let sure = Ranges::sure(of.len());
+        let bits = |sure: f64| self.grid_bits(epsilon0, level, sure, BITS);
+        let bits = (bits(sure).min(Ranges::ENOUGH_BITS)).max(bits(sure + Ranges::RARE));
         let ranges = Ranges {
             temperature: InverseTemperature::new(epsilon0, sensitivity)?,
             level,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::norm::Norm;
 use crate::prox::Scratch;
 
-/// Relative sum of slopes that counts as rounding.
+/// Sum of slopes that counts as rounding, of the sum of all their sizes.
 const BALANCED: f64 = 1e-11;
 /// Most times that slopes are balanced.
 const MOST_BALANCES: usize = 8;
@@ -36,10 +36,12 @@ impl Kernel {
             return Ok(kernel);
         }
         let mut image = vec![0.0; p];
-        let mut step = 1.0;
+        // In units of the norm's own, whose weights may be of any size.
+        let unit = norm.value(&v)?;
+        let mut step = if unit > 0.0 { 1.0 / unit } else { 1.0 };
         for _ in 0..60 {
             norm.prox(&v, step, &mut image, scratch)?;
-            if norm.value(&image)? <= 1e-12 {
+            if norm.value(&image)? <= 1e-12 * unit {
                 break;
             }
             step *= 4.0;
@@ -157,15 +159,20 @@ impl Kernel {
         self.imbalance(weights, slopes) <= BALANCED
     }
 
-    /// The largest product of the dual point with a set or the intercept, of the sum of the sizes of its terms; NaN
-    /// where one of them is.
+    /// The largest product of the dual point with a set or the intercept, of the sum of the sizes of all slopes times
+    /// the largest entry; NaN where one of them is. A set that few records have, which may be fitted exactly, has slopes
+    /// that are rounding of what all others are of.
     fn imbalance(&self, weights: &[f64], slopes: &[f64]) -> f64 {
+        let all: f64 = (weights.iter().zip(slopes))
+            .map(|(w, a)| (w * a).abs())
+            .sum();
         let parts = self.images.chunks_exact(slopes.len()).map(|image| {
-            let (mut sum, mut size) = (0.0f64, 0.0);
+            let (mut sum, mut largest) = (0.0f64, 0.0f64);
             for ((x, w), a) in image.iter().zip(weights).zip(slopes) {
                 sum += w * a * x;
-                size += (w * a * x).abs();
+                largest = largest.max(x.abs());
             }
+            let size = all * largest;
             if size == 0.0 { 0.0 } else { sum.abs() / size }
         });
         parts.fold(0.0, |most, part| {

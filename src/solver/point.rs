@@ -3,6 +3,7 @@ use super::regulariser::Omega;
 use super::start::Start;
 use super::{Design, Problem};
 use crate::error::{Error, Result};
+use crate::loss::Task;
 
 /// theta with what is derived from it. The intercept is the best one for theta, so sum_i w_i l'_i = 0.
 #[derive(Debug, Clone)]
@@ -152,7 +153,12 @@ impl Point {
         let mut slope_scale = 0.0;
         for (i, (d, w)) in self.weighted_slopes.iter_mut().zip(weights).enumerate() {
             *d = w * self.slopes[i];
-            slope_scale += d.abs() * (self.z[i].abs() + problem.targets()[i].abs());
+            let (z, y) = (self.z[i].abs(), problem.targets()[i].abs());
+            slope_scale += d.abs() * (z + y);
+            if problem.loss().task() == Task::Counts {
+                // Of what a deviance is the difference of.
+                slope_scale += w * y * (1.0 + z);
+            }
         }
         self.rounding = 4.0 * f64::EPSILON * (self.risk + slope_scale);
         if seminorm {

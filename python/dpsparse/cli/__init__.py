@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from dpsparse._core import DpsparseError
 from dpsparse.cli import audit, demo, fit, keygen, ledger, plan, predict, schema, sign, verify
-from dpsparse.cli._output import prepare_streams
+from dpsparse.cli._output import prepare_streams, tell
 
 __all__ = ["main"]
 
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(text: str, error: BaseException) -> None:
     """Say what is wrong; notes of a fit that was stopped say what is spent."""
-    print(f"dpsparse: {text}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
+    tell(f"dpsparse: {text}", *getattr(error, "__notes__", ()))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,13 +8,14 @@ import io
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dpsparse._atomic import write_bytes
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["STDOUT", "check_writable", "prepare_streams", "write_columns", "write_text"]
+__all__ = ["STDOUT", "check_writable", "prepare_streams", "tell", "write_columns", "write_text"]
 
 #: The path that means the standard output.
 STDOUT = "-"
@@ -26,6 +27,16 @@ def prepare_streams() -> None:
         sys.stderr = io.StringIO()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def tell(*lines: str) -> None:
+    """Say something on the standard error; where that is full or gone, work that is done, and paid for, stays done."""
+    try:
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        # Python would try once more, and fail, as it flushes at its end.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def check_writable(path: str) -> None:

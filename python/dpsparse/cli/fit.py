@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit, write the model, and say what it cost."""
-    from dpsparse.cli._output import STDOUT, check_writable, write_text
+    from dpsparse.cli._output import STDOUT, check_writable, tell, write_text
     from dpsparse.cli._tables import is_number, numbers_of, read_schema, read_table
     from dpsparse.cli._task import task_of
     from dpsparse.words.certificate import guarantee
@@ -74,13 +74,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         write_text(arguments.output, text)
     except OSError:
-        print("dpsparse: the file cannot be written; the model, which is paid for, goes to stdout", file=sys.stderr)
+        tell("dpsparse: the file cannot be written; the model, which is paid for, goes to stdout")
         write_text(STDOUT, text)
         raise
-    print(guarantee(model.certificate_), file=sys.stderr)
+    tell(guarantee(model.certificate_))
     if ledger is not None:
         left = f"{ledger.remaining():.4g} at delta {ledger.delta:g}"
-        print(f"The ledger leaves a next release epsilon {left}.", file=sys.stderr)
+        tell(f"The ledger leaves a next release epsilon {left}.")
     return 0
 
 

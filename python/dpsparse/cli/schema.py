@@ -30,12 +30,12 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a skeleton, and say what is still to be stated."""
-    from dpsparse.cli._output import check_writable, write_text
+    from dpsparse.cli._output import check_writable, tell, write_text
     from dpsparse.cli._tables import read_skeleton
 
     check_writable(arguments.output)
     schema = read_skeleton(arguments.table)
     write_text(arguments.output, schema.to_json() + "\n")
     for name, what in schema.unfilled.items():
-        print(f"column {name!r}: state {what}", file=sys.stderr)
+        tell(f"column {name!r}: state {what}")
     return 0

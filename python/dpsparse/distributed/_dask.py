@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpsparse import _core
-from dpsparse._core import InvalidArgumentError, InvalidDataError, WorkersError
+from dpsparse._core import DpsparseError, InvalidArgumentError, InvalidDataError, WorkersError
 from dpsparse.distributed import _held
+from dpsparse.distributed._failures import computed
 from dpsparse.distributed._recipe import Recipe
 from dpsparse.distributed._shards import Shards
 from dpsparse.errors import InvalidTypeError
@@ -147,6 +148,13 @@ class _Dask:
         return _Aggregated(client, key, recipe, rows, self._aggregators)
 
 
+def _there(client: Any) -> Any:
+    """Addresses of the workers that are there."""
+    if client.status != "running":
+        raise WorkersError("the client of dask, which reaches the workers that hold the records, was closed")
+    return client.nthreads()
+
+
 def _parts(collection: Any) -> list[Any]:
     delayed = collection.to_delayed()
     return list(delayed.ravel()) if hasattr(delayed, "ravel") else list(delayed)
@@ -161,10 +169,15 @@ def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
         # Scripts with all that is public about very many features may be long.
         warnings.filterwarnings("ignore", message="Sending large graph")
         futures = client.compute(tasks)
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
     try:
-        results: list[Any] = client.gather(futures)
+        passed = (KilledWorker, CommClosedError)
+        results: list[Any] = computed(lambda: client.gather(futures), passed, "compute() of the collection")
     finally:
-        client.cancel(futures)
+        if client.status == "running":
+            client.cancel(futures)
     return results
 
 
@@ -191,8 +204,10 @@ async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_
 
 def _checked(answer: Any, numbers: list[int]) -> list[int]:
     """Which shards are missing by the answer of a worker: all that it should hold, where it cannot be reached."""
-    if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
+    if isinstance(answer, DpsparseError | MemoryError):
         raise answer
+    if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
+        raise WorkersError(f"the workers that hold the records failed: {type(answer).__name__}")
     missing = answer if isinstance(answer, list) else numbers
     if not all(number in numbers for number in missing):
         raise _other()
@@ -271,7 +286,7 @@ class _Session:
 
     def _plan(self) -> tuple[dict[str, list[int]], list[int]]:
         """Shards of each worker that is there, and those without one."""
-        there = self._client.nthreads()
+        there = _there(self._client)
         plan: dict[str, list[int]] = {}
         lost = []
         for number in range(self.n_shards):
@@ -319,7 +334,7 @@ class _Aggregated(_Session):
             raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
 
     def _are_there(self) -> bool:
-        there = self._client.nthreads()
+        there = _there(self._client)
         return all(address in there for address in self._aggregators)
 
     def _asked(self, request: bytes) -> tuple[list[bytes], list[int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import threading
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dpsparse import _core
-from dpsparse._core import InvalidDataError
+from dpsparse._core import InvalidDataError, WorkersError
 
 __all__ = ["Unchanged", "answer_held", "answer_whole", "forget", "forget_others", "half", "split_held"]
 
@@ -18,11 +19,15 @@ Source = Callable[[], tuple[Any, Any, Any]]
 _SHARDS: dict[tuple[str, int], _core.Shard] = {}
 #: With the number of the turn that they were made in.
 _HALVES: dict[str, tuple[int, tuple[bytes, bytes]]] = {}
+#: Sessions that ended lately: a task of theirs may still stand in a queue, and would keep its shard for good.
+_ENDED: collections.deque[str] = collections.deque(maxlen=1_000)
 _LOCK = threading.Lock()
 
 
 def _shard(session: str, number: int) -> _core.Shard:
     with _LOCK:
+        if session in _ENDED:
+            raise WorkersError("the workers that hold the records were asked for a fit that has ended")
         return _SHARDS.setdefault((session, number), _core.Shard(number))
 
 
@@ -74,11 +79,13 @@ def answer_whole(session: str, number: int, script: bytes, source: Source) -> tu
     DpsparseError
         For unusable records.
     """
+    from dpsparse.estimators._sklearn_checks import without_values  # estimators import this package
+
     checksum = None
 
     def read() -> tuple[Any, Any, Any]:
         nonlocal checksum
-        made, checksum = source(), 0
+        made, checksum = without_values(source), 0
         for array in made:
             if array is not None:
                 checksum = zlib.crc32(array.data, checksum)
@@ -137,7 +144,9 @@ def half(session: str, side: int, turn: int) -> bytes | None:
 
 
 def forget(session: str) -> None:
-    """Drop the shards that a session asked."""
+    """Drop the shards that a session asked, and make none for it any more."""
+    with _LOCK:
+        _ENDED.append(session)
     _drop(lambda of: of == session)
 
 

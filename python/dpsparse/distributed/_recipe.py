@@ -61,7 +61,9 @@ class Recipe:
         names = self.names
         if self.schema is not None:
             part, names = self.schema.encode(part, sparse=False), None
-        blocks = Blocks(lambda: [part], len(part), self.n_features, names=names)
+        # Of sparse parts too, which blocks refuse.
+        rows = part.shape[0] if hasattr(part, "shape") else len(part)
+        blocks = Blocks(lambda: [part], rows, self.n_features, names=names)
         features: npt.NDArray[Any] = next(blocks.arrays())
         return features
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dpsparse import _core
-from dpsparse._core import DpsparseError, InvalidArgumentError, WorkersError
+from dpsparse._core import DpsparseError, InvalidArgumentError, InvalidDataError, WorkersError
 from dpsparse.distributed import _held
+from dpsparse.distributed._failures import computed
 from dpsparse.distributed._recipe import Recipe
 from dpsparse.distributed._shards import Shards
 
@@ -41,6 +42,8 @@ def from_spark(frame: Any) -> Shards:
     ------
     InvalidArgumentError
         For what is no data frame of Spark.
+    InvalidDataError
+        For columns of one name, and where Spark cannot compute a partition.
 
     Examples
     --------
@@ -52,6 +55,8 @@ def from_spark(frame: Any) -> Shards:
     """
     if not (type(frame).__module__.startswith("pyspark.") and hasattr(frame, "mapInArrow")):
         raise InvalidArgumentError("frame must be a data frame of pyspark")
+    if len(set(frame.columns)) < len(frame.columns):
+        raise InvalidDataError("frame has several columns of one name: names must differ")
     engine = _Spark(frame)
     return Shards(engine, sum(engine.counts.values()), len(frame.columns), tuple(frame.columns))
 
@@ -81,7 +86,7 @@ def _each(frame: Any, answer: Callable[[int, Callable[[], Any]], bytes | None]) 
             )
 
     found = {}
-    for row in frame.mapInArrow(answers, _ANSWERS).collect():
+    for row in computed(lambda: frame.mapInArrow(answers, _ANSWERS).collect(), (), "collect() of the frame"):
         if row.failed is not None:
             import dpsparse
 

@@ -6,6 +6,7 @@ scikit-learn would read dates as numbers of nanoseconds and text as the numbers 
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -165,6 +166,8 @@ def _check_numbers(name: str, what: str, values: Any) -> Any:
             _refuse(what, _wrong_column(values, k, dtype))
         return values
     values = _plain(name, values)
+    for column in _arrow_columns(values):
+        _check_numbers(name, what, without_values(functools.partial(np.asarray, column)))
     dtype = getattr(values, "dtype", None)
     if dtype is not None:
         wrong = _wrong_dtype(dtype)
@@ -172,6 +175,13 @@ def _check_numbers(name: str, what: str, values: Any) -> Any:
             wrong = without_values(lambda: _wrong_entries(np.ravel(values)))
         _refuse(what, wrong)
     return values
+
+
+def _arrow_columns(values: Any) -> list[Any]:
+    """Columns of arrow, which have types of its own and none of numpy's; none of all else."""
+    if type(values).__module__.partition(".")[0] != "pyarrow":
+        return []
+    return list(values.columns) if hasattr(values, "column_names") else [values]
 
 
 def _check_frame(X: Any) -> None:
@@ -258,7 +268,7 @@ def _has_missing(labels: Any) -> bool:
         return bool(labels.null_count > 0)
     dtype = getattr(labels, "dtype", None)
     if hasattr(labels, "isna") and getattr(dtype, "kind", "f") != "f":  # scikit-learn says that floats hold NaN
-        return bool(np.any(labels.isna()))
+        return bool(np.any(without_values(labels.isna)))  # decimals that signal do so here, too
     if not isinstance(labels, Sequence) and getattr(dtype, "kind", "O") != "O":
         return False
     kinds = set(map(type, labels)) if isinstance(labels, Iterable) and not sp.issparse(labels) else set()

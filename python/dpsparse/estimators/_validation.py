@@ -75,7 +75,9 @@ def records(X: Any, schema: Any = None) -> Any:
     indptr, indices = X.indptr, X.indices
     if indptr.dtype != indices.dtype or indptr.dtype not in (np.int32, np.int64):
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    return X.format, X.shape, indptr, indices, X.data
+    # scikit-learn hands back sparse frames of truth values and integers as they are.
+    data = X.data if X.dtype in (np.float64, np.float32) else X.data.astype(np.float64)
+    return X.format, X.shape, indptr, indices, data
 
 
 def core_arguments(X: Any, targets: Any = None, weights: Any = None, schema: Any = None) -> tuple[Any, Any, Any]:

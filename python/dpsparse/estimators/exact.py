@@ -17,10 +17,11 @@ from dpsparse._core import InvalidArgumentError, InvalidDataError, fit_exact, pa
 from dpsparse._inputs import float_list
 from dpsparse._validation import choice, flag, is_real, positive_integer, verbosity
 from dpsparse.estimators import _exact_classes
-from dpsparse.estimators._columns import check_columns, check_target
+from dpsparse.estimators._columns import check_columns, check_target, check_weights
 from dpsparse.estimators._exact_norms import ExactNorm, check_norm, exact_norm
 from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, encode_many_labels
 from dpsparse.estimators._sklearn_checks import without_values
+from dpsparse.estimators._whole import whole_or_nothing
 from dpsparse.losses import catalogued
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
@@ -196,7 +197,7 @@ class _ExactLinearModel(BaseEstimator):
                 f"the duality gap {gap:.3g} is above the tolerance after {n_iter} passes (objective {objective:.6g}): "
                 "raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _start(
@@ -214,6 +215,7 @@ class _ExactLinearModel(BaseEstimator):
 
 def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     """Check weights with scikit-learn; what it raises comes out as an InvalidDataError that shows no weight."""
+    sample_weight = check_weights(sample_weight)
     try:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
     except MemoryError:
@@ -235,7 +237,7 @@ def _core_matrix(X: Any) -> Any:
         columns.shape[0],
         columns.indptr.astype(np.int64, copy=False),
         columns.indices.astype(np.int64, copy=False),
-        columns.data,
+        columns.data.astype(np.float64, copy=False),
     )
 
 
@@ -517,6 +519,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         tags.classifier_tags.multi_class = _exact_classes.is_taken(loss, self.norm, self.solver, self.feature_weights)
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -749,6 +752,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         tags.input_tags.sparse = True
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -11,6 +11,7 @@ from dpsparse._core import InvalidDataError
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._linear import LogLinkRegressorMixin
 from dpsparse.estimators._sklearn_checks import without_values
+from dpsparse.estimators._whole import whole_or_nothing
 from dpsparse.estimators.exact import _ExactLinearModel
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
@@ -114,6 +115,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
         tags.target_tags.positive_only = True
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

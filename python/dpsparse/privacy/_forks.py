@@ -21,6 +21,8 @@ _forking: set[int] = set()
 def not_forked() -> Iterator[None]:
     """Let no other thread fork the process during the block, as long as that may take."""
     here = threading.get_ident()
+    if here in _forking:  # who begins work forks no more: Ctrl-C came before what follows a fork
+        _after()
     with _changed:
         _changed.wait_for(lambda: here in _working or not _forking)
         _working[here] += 1

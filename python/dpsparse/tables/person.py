@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,18 @@ def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.ND
     )
     if None in persons.different:
         raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
+    return first_of_each(persons.which, _keys(len(persons.which), seed), most)
+
+
+def _keys(n: int, seed: int | None) -> npt.NDArray[Any]:
+    """So many keys: the operating system's own bits, as noise is of them, or those of a seed."""
+    if seed is None:
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
     # A stream apart from that of the noise, which the same seed would begin.
-    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(persons.which))
-    return first_of_each(persons.which, keys, most)
+    return np.random.default_rng([seed, 1]).random(n)
 
 
-def first_of_each(owner: npt.NDArray[np.intp], keys: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+def first_of_each(owner: npt.NDArray[np.intp], keys: npt.NDArray[Any], most: int) -> npt.NDArray[np.intp]:
     """Return the positions, ascending, of the ``most`` rows of each owner, a number from 0, that have the least keys.
 
     Whether a row is among them is a function of the keys of its owner's rows.

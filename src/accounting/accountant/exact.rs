@@ -160,8 +160,7 @@ impl Exact {
     fn law(&self, depth: f64) -> Arc<Law> {
         static MEMORY: LazyLock<Memory<Arc<Law>>> = LazyLock::new(|| Memory::of(REMEMBERED));
         let words = self.groups.iter().flat_map(|group| group.words());
-        let alone = u64::from(self.ratio == 0.0);
-        let key = [depth.to_bits(), alone].into_iter().chain(words).collect();
+        let key = [depth.to_bits()].into_iter().chain(words).collect();
         let Ok(law) = MEMORY.answer(key, || Ok::<_, Infallible>(self.new_law(depth)));
         law
     }
@@ -169,9 +168,7 @@ impl Exact {
     fn new_law(&self, depth: f64) -> Arc<Law> {
         let laws = self.groups.iter().flat_map(|group| group.laws(depth));
         let laws: Vec<_> = laws.collect();
-        if let [(law, 1)] = laws.as_slice()
-            && self.ratio == 0.0
-        {
+        if let [(law, 1)] = laws.as_slice() {
             return law.clone();
         }
         let number: u32 = laws.iter().map(|(_, count)| count).sum();

@@ -22,7 +22,7 @@ pub const SCORE_REACH: f64 = 10.0;
 pub const FREE_SLOPE: f64 = 0.5;
 
 /// Steps of a line; of three or more classes the last half of them are averaged, and 10 and 20 are alike.
-pub const LINE_STEPS: usize = 10;
+pub const LINE_STEPS: usize = 20;
 
 /// Gradients of a line of a regression that are asked for at constants far off, which tells how large residuals are.
 pub const LINE_PROBES: usize = 4;
@@ -49,11 +49,13 @@ pub const SCORE_TYPICAL: f64 = 0.5;
 pub const LEAST_REACH: f64 = 0.1;
 
 /// Least and largest score of a classifier that a line clips at.
-pub const CLASSIFIER_REACH: [f64; 2] = [1.0, 4.0];
+pub const CLASSIFIER_REACH: [f64; 2] = [1.0, 8.0];
 
 /// The score that a line of a classifier clips at. Noise on a slope is proportional to it, and what a clip does to the
 /// slope falls with it: both are about alike. 43 tables of two classes have log losses of .4959, .4409 and .4248 at
-/// epsilon 0.1, 0.5 and 1 with the largest throughout, .4927 at 0.1 and .449 at 1 with the least.
+/// epsilon 0.1, 0.5 and 1 with 4 throughout, .4927 at 0.1 and .449 at 1 with the least. With 4 for the largest, slopes
+/// of log odds of standard deviation 5 are a tenth too large; with 16 records that are sure count so much that steps
+/// take long.
 pub(crate) fn classifier_reach(n: usize, person: usize, rho: f64) -> f64 {
     let [least, largest] = CLASSIFIER_REACH;
     (0.04 * noise_allows(n, person, rho))
