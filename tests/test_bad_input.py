@@ -169,25 +169,6 @@ def test_a_norm_is_refused_where_no_option_is_about_it(norm, mechanism):
         refused(estimator, error=InvalidArgumentError, match="^norm is not used by sgd-output")
 
 
-@pytest.mark.parametrize("norm", ["linf", GroupLasso([[0, 1], [2]])])
-@pytest.mark.parametrize(
-    ("mechanism", "without"),
-    [
-        ("output-perturbation", "alpha or threshold"),
-        ("objective-perturbation", "alpha or threshold"),
-        ("noisy-proximal-gradient", "alpha"),
-        ("noisy-newton", "alpha or radius or threshold"),
-    ],
-)
-def test_a_norm_is_refused_where_nothing_penalises_or_bounds_it(norm, mechanism, without):
-    """The model was one without any norm, and its certificate named none."""
-    estimator = classifier(norm=norm, mechanism=mechanism, n_iter=None)
-    with pytest.raises(InvalidArgumentError, match=f"^norm is not used by {mechanism} without {without}; leave it at"):
-        estimator.plan(1000, 3)
-    # As stated, if with no weight.
-    assert classifier(norm=norm, mechanism=mechanism, n_iter=None, alpha=0.0).plan(1000, 3).epsilon > 0
-
-
 def test_frank_wolfe_by_name_takes_no_alpha():
     for make in (classifier, regressor):
         refused(make(mechanism="frank-wolfe", alpha=1.0), error=InvalidArgumentError, match="alpha")

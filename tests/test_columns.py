@@ -201,14 +201,14 @@ def test_masked_weights_are_refused():
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.int64, float])
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "simplex classifier" != name])
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "simplex classifier"])
 def test_sparse_frames_are_their_numbers(name, kind):
     """scikit-learn hands those of truth values and integers back as they are, which the core did not take."""
     dense = pd.DataFrame((NUMBERS > 0).astype(kind), columns=["a", "b"])
     frame = dense.astype(pd.SparseDtype(kind, kind(0)))
-    fitted = [clone(ESTIMATORS[name]).fit(X, LABELS) for X in (frame, dense.astype(float))]
-    for one, other in zip(*(model.transform(dense) if name == "scaler" else model.predict(dense) for model in fitted)):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    one, other = (clone(ESTIMATORS[name]).fit(X, LABELS) for X in (frame, dense.astype(float)))
+    answers = (model.transform(dense) if name == "scaler" else model.predict(dense) for model in (one, other))
+    np.testing.assert_allclose(*answers, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "scaler"])

@@ -705,7 +705,7 @@ def test_norms_that_coincide():
 @pytest.mark.parametrize("n", [30, 300])
 @pytest.mark.parametrize("norm", ["l1", GroupLasso([[0], [1], [2], [3]], [0.0, 1.0, 1.0, 1.0])])
 def test_a_free_feature_that_one_record_has_takes_that_record_away(n, norm):
-    """Its slope is rounding, of which all was: no dual point was found, and all coefficients that a norm holds were 0."""
+    """Its slope is rounding, of which all was: no dual point was found, and all that a norm holds was 0."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 4))
     X[:, 0] = 0.0

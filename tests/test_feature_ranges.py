@@ -321,3 +321,18 @@ def test_ranges_of_another_shape_are_refused(ranges):
 
 def test_the_kit_checks_released_ranges_too():
     check_mechanism(FrankWolfe(n_iter=3), n_runs=40, scale="private", bounds=(-3.0, 5.0))
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(2_000, 2.0), (7_000, 0.5), (7_000, 8.0), (30_000, 1.0)])
+def test_few_ranges_are_missed_in_bounds_that_are_far_too_wide(n, epsilon):
+    """One fit in two to four had a feature with its public bounds for a range, whatever n and epsilon: all that was
+    known beyond what a coarse grid takes had gone to finer ones."""
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(n, 8)))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=n)
+    missed = 0
+    for seed in range(20):
+        model = PrivateSparseRegressor(epsilon=epsilon, bounds=(-200, 200), y_bounds=(-20, 20), random_state=seed)
+        missed += int((np.diff(model.fit(X, y).feature_ranges_) > 100).any())
+    # Two in a hundred fits are expected; the seeds are fixed.
+    assert missed <= 4

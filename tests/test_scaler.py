@@ -45,9 +45,11 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def thresholds_of(n, p, level, epsilon0, sensitivity=1):
-    """As many thresholds as quantiles of p features are sure to be found among, in lattice units."""
+    """As many thresholds as quantiles of p features are sure to be found among, in lattice units; beyond 2^10 of them
+    nats are first to make them surer by 3."""
     nats = level * n * epsilon0 / (2 * sensitivity)
-    bits = int(np.clip((nats - np.log(2 * p)) / np.log(2), FEWEST, MOST))
+    bits, surer = (int(np.clip((nats - sure - np.log(2 * p)) / np.log(2), FEWEST, MOST)) for sure in (0.0, 3.0))
+    bits = max(min(bits, 10), surer)
     stride = 2 ** (MOST - bits)
     ends = -(-UNIT // stride) * stride
     return np.arange(-ends, ends + 1, stride)

@@ -618,8 +618,8 @@ Mechanism: TypeAlias = (
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}
 
-#: Mechanisms that select by the norm of a model, which they neither penalise nor bound.
-_SELECTING = (SelectRefit,)
+#: Mechanisms that neither penalise nor bound the norm of a model, nor select by it.
+_WITHOUT_NORM = (SgdOutput,)
 
 # What an estimator and a mechanism may both set.
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
@@ -731,7 +731,8 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
             raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
         options[name] = given
     _share_alpha(options, mechanism.name, getattr(estimator, "l1_ratio", None))
-    _check_used(options, mechanism, estimator)
+    _check_weighs(options, mechanism, getattr(estimator, "feature_weights", None))
+    _check_norm(mechanism, estimator)
     return mechanism.name, json.dumps(options)
 
 
@@ -751,19 +752,22 @@ def _share_alpha(options: dict[str, Any], name: str, l1_ratio: Any) -> None:
     options["alpha"], options["ridge"] = alpha * ratio, alpha * (1.0 - ratio)
 
 
-def _check_used(options: dict[str, Any], mechanism: Mechanism | _Auto, estimator: Any) -> None:
-    """Refuse weights of features, and norms, where nothing is penalised, thresholded or bounded by the norm."""
+def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights: Any) -> None:
+    """Refuse weights of features where nothing is penalised, thresholded or bounded by the norm."""
     has_ball = "radius" in options and not isinstance(mechanism, NoisyNewton)  # of Newton steps it is optional
-    if isinstance(mechanism, _Auto) or has_ball:
+    if weights is None or isinstance(mechanism, _Auto) or has_ball:
         return
     users = [name for name in ("alpha", "radius", "threshold") if name in options]
-    without = f" without {' or '.join(users)}" if users else ""
-    if getattr(estimator, "feature_weights", None) is not None and not any(options[name] for name in users):
+    if not any(options[name] for name in users):
+        without = f" without {' or '.join(users)}" if users else ""
         raise InvalidArgumentError(f"feature_weights is not used by {mechanism.name}{without}; leave it at None")
+
+
+def _check_norm(mechanism: Mechanism | _Auto, estimator: Any) -> None:
+    """Refuse a norm that was asked for where no option of the mechanism could be about it."""
     norm = getattr(estimator, "norm", "l1")
-    used = isinstance(mechanism, _SELECTING) or any(options[name] is not None for name in users)
-    if not used and not (isinstance(norm, str) and norm == "l1"):
-        raise InvalidArgumentError(f"norm is not used by {mechanism.name}{without}; leave it at 'l1'")
+    if isinstance(mechanism, _WITHOUT_NORM) and not (isinstance(norm, str) and norm == "l1"):
+        raise InvalidArgumentError(f"norm is not used by {mechanism.name}; leave it at 'l1'")
 
 
 def _names(kind: type[Mechanism]) -> list[str]:

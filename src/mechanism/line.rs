@@ -13,10 +13,10 @@ use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
-    CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_SLOPE, LEAST_REACH, LINE_COUNT_PRIOR,
-    LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, NEWTON_SHARE,
-    PROBED_TAIL, REGRESSOR_SIGNAL, SCORE_REACH, SCORE_TYPICAL, STEEPER, classifier_reach,
-    count_line_clamp, line_clamp,
+    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_REACH, FREE_SLOPE,
+    LEAST_REACH, LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR,
+    LINE_STEPS, LINE_TYPICAL, NEWTON_SHARE, ODDS_REACH, ODDS_STEPS, PROBED_TAIL, REGRESSOR_SIGNAL,
+    SCORE_REACH, SCORE_TYPICAL, STEEPER, classifier_reach, count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
@@ -168,8 +168,9 @@ impl Line {
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
         let quadratic = line.loss.growth() == Growth::SquaredResidual;
+        let n_iter = clip.map_or(LINE_STEPS, |_| ODDS_STEPS);
         let options = NewtonOptions {
-            n_iter: Some(LINE_STEPS),
+            n_iter: Some(n_iter),
             damping: Some(1.0),
             share: Some(NEWTON_SHARE),
             ridge: None,
@@ -180,7 +181,7 @@ impl Line {
             // Of quantiles it may be anything, of others it is about one.
             let curvature = line.level().map_or(1.0, |_| curvature(&line));
             // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
-            let noise = steps.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
+            let noise = steps.gradients.noise_scale / (n_iter as f64).sqrt();
             steps.ridge = (noise / prior).powi(2) / curvature;
         }
         Ok(Self {
@@ -232,6 +233,10 @@ impl Line {
         let effect = (session.units()).map_or(0.0, |units| largest_effect(&theta, units));
         let slope = odds.map_or(self.slope * self.clean_share(&fit), |(line, _)| line.slope);
         let Reach { reach, slope, off } = self.reach(slope, fit.deviation, effect);
+        let reach = match self.clip {
+            Some(_) => reach.min(odds_reach(&fit, centre, effect)),
+            None => reach,
+        };
         // A clamp that hardly any residual reaches would add noise for nothing.
         let usual = session.usual_target() + deviation.max(effect);
         let clamp = self.squared.as_ref().and_then(|squared| squared.clamp);
@@ -397,6 +402,15 @@ impl Line {
         let square = last / (released.n_samples as f64 * intercept);
         square.clamp(least, 1.0).sqrt()
     }
+}
+
+/// As far as scores of two classes go from the middle of their line, whatever noise allows.
+fn odds_reach(fit: &Steps, centre: f64, effect: f64) -> f64 {
+    let told = fit.scores.as_ref().and_then(|scores| scores.first());
+    told.map_or(FREE_REACH, |law| {
+        let far = (law.mean - centre).abs() + ODDS_REACH * law.deviation;
+        far.max(effect).max(CLASSIFIER_REACH[0])
+    })
 }
 
 /// The most that an indicator adds to a score.

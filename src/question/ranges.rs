@@ -73,8 +73,8 @@ impl Ranges {
     /// it wider.
     pub const SPARE: f64 = 2.0;
 
-    /// Nats beyond which few ranges are missed: of a fit's about exp(-4), where tails are empty.
-    const RARE: f64 = 4.0;
+    /// Nats beyond which few ranges are missed: of a fit's about exp(-3), where tails are empty.
+    const RARE: f64 = 3.0;
 
     /// Bits of a grid from on which nats are worth more against tails than on finer thresholds. From 8 to 12 are alike
     /// on 111 tables; with none a range of 200 standard deviations is too coarse where little is known.

@@ -160,8 +160,8 @@ impl Kernel {
     }
 
     /// The largest product of the dual point with a set or the intercept, of the sum of the sizes of all slopes times
-    /// the largest entry; NaN where one of them is. A set that few records have, which may be fitted exactly, has slopes
-    /// that are rounding of what all others are of.
+    /// the largest entry; NaN where one of them is. A set that few records have, which may be fitted exactly, has
+    /// slopes that are rounding of what all others are of.
     fn imbalance(&self, weights: &[f64], slopes: &[f64]) -> f64 {
         let all: f64 = (weights.iter().zip(slopes))
             .map(|(w, a)| (w * a).abs())

@@ -150,7 +150,7 @@ class _Dask:
 
 def _there(client: Any) -> Any:
     """Addresses of the workers that are there."""
-    if client.status != "running":
+    if client.status in ("closing", "closed"):
         raise WorkersError("the client of dask, which reaches the workers that hold the records, was closed")
     return client.nthreads()
 

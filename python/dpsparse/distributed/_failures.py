@@ -31,9 +31,10 @@ def computed(step: Callable[[], Result], passed: tuple[type[Exception], ...], sh
     InvalidDataError
         Where the step raised what is neither ours, nor the engine's, nor the system's; nothing is chained to it.
     """
+    ours: tuple[type[Exception], ...] = (DpsparseError, MemoryError, *passed)
     try:
         return step()
-    except (DpsparseError, MemoryError, *passed):
+    except ours:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's: it names a file

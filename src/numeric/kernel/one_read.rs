@@ -244,8 +244,8 @@ mod halves {
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// Margins, slopes and their inner products, strip by strip, of at most 2^11 strips: four slopes of each are in one
-    /// lane of 32 bits. Of every four lines sums ask memory for `FETCHED` others: all of those that margins leave to them,
-    /// or some beyond those that margins fetch, who ask as `ASK` says.
+    /// lane of 32 bits. Of every four lines sums ask memory for `FETCHED` others: all of those that margins leave to
+    /// them, or some beyond those that margins fetch, who ask as `ASK` says.
     #[target_feature(enable = "avx2")]
     pub(super) fn read<const ASK: u8, const FETCHED: usize>(
         strips: Strips<'_>,
