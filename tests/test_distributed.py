@@ -23,7 +23,7 @@ from dpsparse import (
 )
 from dpsparse.distributed import Shards, _dask, _held, _spark, from_dask
 from dpsparse.tables import Boolean, Category, Number, Schema
-from test_blocks import BY_SUMS, IN_ONE, NAMES, N, P, bounds, estimator, made, same, targets
+from test_blocks import BY_SUMS, IN_ONE, NAMES, N, P, bounds, chained, estimator, made, same, targets
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dask = pytest.importorskip("dask")
@@ -516,11 +516,6 @@ def test_unusable_parts_are_refused(client):
         frame = dd.from_delayed([dask.delayed(part) for part in lacking], meta=whole[:0], verify_meta=False)
         with pytest.raises(InvalidDataError, match=f"no column {column!r}"):
             model.fit(frame, "score")
-
-
-def chained(error):
-    """All texts of an error and of what is chained to it."""
-    return "" if error is None else f"{error!r} {chained(error.__cause__)} {chained(error.__context__)}"
 
 
 def test_steps_of_ones_own_that_fail_show_no_entry(client):

@@ -67,22 +67,19 @@ def progress(description: str, verbose: int) -> Iterator[Report | None]:
     file has a line every five seconds. Both tell steps, rate and the time that is left. Where stderr is gone, or
     nothing can be written to it any more, nothing is shown: a release that is paid for does not fail by it.
     """
-    report, close = None, _nothing
+    shown = None
     if verbose and sys.stderr is not None:
         with suppress(*_GONE):
-            report, close = _shown(description)
-    if report is None:
+            shown = _shown(description)
+    if shown is None:
         yield None
         return
+    report, close = shown
     try:
         yield _while_it_can(report)
     finally:
         with suppress(*_GONE):
             close()
-
-
-def _nothing() -> None:
-    pass
 
 
 def _while_it_can(report: Report) -> Report:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -524,9 +525,9 @@ def _streamed(dataset: Any, names: list[str], step: int) -> Iterator[Any]:
     for fragment in dataset.get_fragments():
         with fragment.open() as opened:
             file = ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
+            if _not_once(names, file.schema_arrow.names):
+                raise InvalidDataError("a file of the dataset no longer has each of the columns once")
             for batch in file.iter_batches(step, columns=names, use_threads=False):
-                if any(batch.schema.names.count(name) != 1 for name in names):
-                    raise InvalidDataError("a file of the dataset no longer has each of the columns once")
                 # By name: to arrow one may stand for all parts of a column, and it promises no order.
                 yield from pa.Table.from_batches([batch]).select(names).cast(schema).to_batches()
 
@@ -562,13 +563,19 @@ def _read(step: Callable[[], Any]) -> Any:
     )  # outside the except clause: nothing is chained
 
 
+def _not_once(names: Iterable[str], there: Iterable[str]) -> list[str]:
+    """The names that are not there, or more than once."""
+    times = Counter(there)
+    return [name for name in names if times[name] != 1]
+
+
 def _check_fragments(dataset: Any, names: Iterable[str]) -> None:
     """Refuse files without one of the columns, for which arrow hands out missing values: nobody has measured those."""
     from pyarrow.dataset import get_partition_keys
 
     for fragment in dataset.get_fragments():
         there = [*fragment.physical_schema.names, *get_partition_keys(fragment.partition_expression)]
-        wrong = [name for name in names if there.count(name) != 1]
+        wrong = _not_once(names, there)
         if wrong:
             path = getattr(fragment, "path", None)
             # Folders may be called after values: "city=Paris".
