@@ -2,7 +2,7 @@
 
 use crate::numeric::normal;
 use crate::plan::defaults::{HISTOGRAM_NEAR, HISTOGRAM_NEAR_SHARE};
-use crate::question::Bins;
+use crate::question::{Bins, Window};
 
 /// Largest deviation that is looked for: of values all over the bounds, nearly.
 const WIDEST: f64 = 0.6;
@@ -32,6 +32,21 @@ impl Zero {
             _ => Self::Elsewhere,
         }
     }
+
+    /// At which end of a window of them values are zero.
+    pub fn seen_from(self, window: Window, whole: Window) -> Self {
+        let far = match self {
+            Self::Low => -window.place(whole.at(-1.0)),
+            Self::High => window.place(whole.at(1.0)),
+            Self::Elsewhere => f64::INFINITY,
+        };
+        // The end of a window that is one of the bounds is there but for rounding.
+        if far < 1.0 + 1e-3 {
+            self
+        } else {
+            Self::Elsewhere
+        }
+    }
 }
 
 /// What a noisy histogram tells of one value.
@@ -45,7 +60,7 @@ pub(super) struct Posterior {
     pub spread: f64,
 }
 
-/// Normal laws of one value, and the shares of them in each bin.
+/// Laws of one value, normal ones and some at both ends, and the shares of them in each bin.
 ///
 /// Bounds say that values are not negative where one of them is zero, and then they are as a rule many times its
 /// spread: such laws are [`HISTOGRAM_NEAR_SHARE`] of what is expected. All deviations are as likely as each other, and
@@ -75,8 +90,19 @@ const FAR: f64 = 6.0;
 /// Deviation of values that are all one.
 const LEAST: f64 = 1e-6;
 
+/// Shares at the low end of laws of values that are at one end or the other.
+const AT_LOW_END: [f64; 11] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
+
+#[derive(Debug)]
+enum Shape {
+    Normal,
+    /// Such a share at the low end, and the others at the high one.
+    Ends(f64),
+}
+
 #[derive(Debug)]
 struct Law {
+    shape: Shape,
     middle: f64,
     deviation: f64,
     /// Logarithms of what is expected where a feature is zero at the low end, at the high end, and elsewhere.
@@ -86,11 +112,25 @@ struct Law {
 impl Law {
     /// Its share up to a place.
     fn up_to(&self, place: f64) -> f64 {
-        let deviations = (place - self.middle) / self.deviation;
-        match deviations {
-            FAR.. => 1.0,
-            x if x <= -FAR => 0.0,
-            x => normal::cdf(x),
+        match self.shape {
+            Shape::Normal => match (place - self.middle) / self.deviation {
+                FAR.. => 1.0,
+                x if x <= -FAR => 0.0,
+                x => normal::cdf(x),
+            },
+            Shape::Ends(_) if place < -1.0 => 0.0,
+            Shape::Ends(_) if place >= 1.0 => 1.0,
+            Shape::Ends(low) => low,
+        }
+    }
+
+    /// Of values at both ends, this share of them at the low one.
+    fn at_ends(low: f64) -> Self {
+        Self {
+            shape: Shape::Ends(low),
+            middle: 1.0 - 2.0 * low,
+            deviation: 2.0 * (low * (1.0 - low)).sqrt(),
+            expected: [-(AT_LOW_END.len() as f64).ln(); 3],
         }
     }
 
@@ -104,6 +144,7 @@ impl Law {
             HISTOGRAM_NEAR_SHARE * share + (1.0 - HISTOGRAM_NEAR_SHARE) * anywhere
         };
         middles.into_iter().map(move |middle| Self {
+            shape: Shape::Normal,
             middle,
             deviation,
             expected: [expected(near(middle)), expected(near(-middle)), anywhere].map(f64::ln),
@@ -120,6 +161,13 @@ impl Laws {
     /// Of values that lie within [-1, 1].
     pub(super) fn within() -> Self {
         Self::up_to(1.0)
+    }
+
+    /// The same, or of values at both ends, which are together as likely as normal ones of one deviation.
+    pub(super) fn within_or_at_ends() -> Self {
+        let Self { mut laws } = Self::within();
+        laws.extend(AT_LOW_END.map(Law::at_ends));
+        Self { laws }
     }
 
     /// Of values around [-1, 1], and beyond: a window may have lost them.
@@ -259,6 +307,70 @@ mod tests {
         let noisy: Vec<f64> = BOTH.ends().iter().map(first).collect();
         let found = posterior(&noisy, 20.0, Zero::Low);
         assert!(found.deviation < NARROW && found.spread < NARROW);
+    }
+
+    /// Values at both ends are as far apart as these, whatever share is at which, and no narrow law at one of them;
+    /// normal ones are found as without such laws.
+    #[test]
+    fn values_at_both_ends_are_found() {
+        let laws = Laws::within_or_at_ends();
+        let shares = &laws.shares(BOTH, |place| place);
+        let found = |noisy: &[f64]| {
+            let sigma = 60.0;
+            let seen = Seen {
+                shares,
+                noisy,
+                sigma,
+            };
+            laws.posterior(&[seen], 1000.0, Zero::Low)
+        };
+        for low in [0.1, 0.25, 0.5, 0.8] {
+            let at_ends = |&(from, to): &(f64, f64)| {
+                let shares = [(from < -1.0, low), (to > 1.0, 1.0 - low)];
+                1000.0
+                    * (shares.iter())
+                        .fold(0.0, |sum, &(is, share)| if is { sum + share } else { sum })
+            };
+            let noisy: Vec<f64> = BOTH.ends().iter().map(at_ends).collect();
+            assert_eq!(noisy[..Bins::Fine.ends().len()].iter().sum::<f64>(), 1000.0);
+            let (told, deviation) = (found(&noisy), 2.0 * f64::sqrt(low * (1.0 - low)));
+            assert!(
+                (told.mean - (1.0 - 2.0 * low)).abs() < 0.1,
+                "{low}: {told:?}"
+            );
+            for size in [told.spread, told.deviation] {
+                assert!((0.8..1.25).contains(&(size / deviation)), "{low}: {told:?}");
+            }
+            let without = posterior(&noisy, 60.0, Zero::Low);
+            assert!((without.mean - told.mean).abs() > 0.1 || without.spread < 0.7 * deviation);
+        }
+        for (middle, deviation) in [(0.0, 0.3), (-0.9, 0.03), (0.4, 0.05)] {
+            let noisy = histogram(middle, deviation, 1000.0);
+            let (one, other) = (found(&noisy), posterior(&noisy, 60.0, Zero::Low));
+            assert!((one.mean - other.mean).abs() + (one.spread - other.spread).abs() < 0.01);
+        }
+    }
+
+    /// A bound that is zero is one of windows that begin, or end, there, and of no other.
+    #[test]
+    fn zero_is_at_the_end_of_windows_that_reach_it() {
+        let counts = Window::ALL.around(0.5, 0.5);
+        for whole in [Window::ALL, counts] {
+            let (low, high) = (whole.at(-1.0), whole.at(1.0));
+            for reach in [1e-9, 1e-3, 0.1] {
+                let at = |zero: Zero, point: f64| zero.seen_from(whole.around(point, reach), whole);
+                assert_eq!(at(Zero::Low, low), Zero::Low);
+                assert_eq!(at(Zero::Low, low + 0.5 * reach), Zero::Low);
+                assert_eq!(at(Zero::Low, low + 1.1 * reach), Zero::Elsewhere);
+                assert_eq!(at(Zero::Low, high), Zero::Elsewhere);
+                assert_eq!(at(Zero::High, high - 0.5 * reach), Zero::High);
+                assert_eq!(at(Zero::High, low), Zero::Elsewhere);
+                assert_eq!(at(Zero::Elsewhere, low), Zero::Elsewhere);
+            }
+            for zero in [Zero::Low, Zero::High] {
+                assert_eq!(zero.seen_from(whole, whole), zero);
+            }
+        }
     }
 
     /// The more noise there is, the wider: with so much that nothing is known, values may be anywhere.

@@ -46,7 +46,12 @@ impl TargetWindows {
 
     /// The middle, and about one standard deviation of the targets, if they are normal.
     pub fn release(&self, session: &mut Session<'_>) -> Result<(f64, f64)> {
-        let (within, around) = (Laws::within(), Laws::around());
+        // Most counts that are at no other place than 0 and a large bound are all 0.
+        let within = match self.0.statement().schema().target() {
+            Target::Counts { high, .. } if high > 1.0 => Laws::within(),
+            _ => Laws::within_or_at_ends(),
+        };
+        let around = Laws::around();
         let mut window = self.whole();
         let mut all: Vec<Numbers> = Vec::new();
         // Of the histograms in turn, in units of the window: as long as it stays they do.
@@ -96,12 +101,10 @@ impl TargetWindows {
     ) -> Posterior {
         let statement = self.0.statement();
         let zero = match statement.schema().target() {
-            Target::Interval { low, high } | Target::Counts { low, high, .. }
-                if window == self.whole() =>
-            {
-                Zero::of((low, high))
+            Target::Interval { low, high } | Target::Counts { low, high, .. } => {
+                Zero::of((low, high)).seen_from(window, self.whole())
             }
-            _ => Zero::Elsewhere,
+            Target::Classes | Target::Multiclass { .. } => Zero::Elsewhere,
         };
         let seen = all.iter().zip(shares).map(|((_, noisy), shares)| Seen {
             shares,
