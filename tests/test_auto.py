@@ -389,6 +389,22 @@ def test_reals_at_both_ends_of_their_bounds_have_a_model(shift, least):
     assert np.median(scores) > least, scores
 
 
+def test_heavy_tails_at_large_budgets_are_no_worse_than_least_squares():
+    """Of features that say less in their tails a line through typical scores alone is too steep beyond them."""
+    n, coef = 7000, np.array([1.0, -1.0, 0.5, 0.3, -0.2, 0.0, 0.0, 0.7])
+    scores, exact = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        logs = rng.normal(size=(n, 8))
+        X, y = np.exp(1.5 * logs), logs @ coef / np.linalg.norm(coef) + rng.normal(size=n)
+        facts = {"epsilon": 16.0, "delta": 1e-8, "bounds": (0, 10_000), "y_bounds": (-10, 10), "random_state": seed}
+        scores.append(PrivateSparseRegressor(**facts).fit(X, y).score(X, y))
+        columns = np.column_stack([X, np.ones(n)])
+        left = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+        exact.append(1.0 - left.var() / y.var())
+    assert np.mean(scores) > np.mean(exact) - 0.02
+
+
 def test_a_rare_class_of_few_records_is_not_taken_for_a_common_one():
     """Of nine of 900 records the share alone has a log loss of .056; noise on it is what mean probabilities follow."""
     n = 900

@@ -17,6 +17,7 @@ use crate::plan::defaults::{
     LEAST_REACH, LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR,
     LINE_STEPS, LINE_TYPICAL, NEWTON_SHARE, ODDS_REACH, ODDS_STEPS, PROBED_TAIL, REGRESSOR_SIGNAL,
     SCORE_REACH, SCORE_TYPICAL, STEEPER, classifier_reach, count_line_clamp, line_clamp,
+    line_typical,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
@@ -149,9 +150,13 @@ impl Line {
     pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
         let rho =
             fraction("line", share)? * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
+        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
         // The slope has noise in units of the deviation of the scores, a part of their reach, the constant in units
         // of the value of its column, both times the norm of a row: few rows are longer than the typical one.
         let typical = match problem.schema().target() {
+            Target::Interval { .. } if quadratic && problem.spread.is_some() => {
+                line_typical(problem.n_samples(), problem.records_per_person(), rho) / LINE_REACH
+            }
             Target::Interval { .. } => LINE_TYPICAL / LINE_REACH,
             Target::Classes | Target::Multiclass { .. } | Target::Counts { .. } => SCORE_TYPICAL,
         };
@@ -167,7 +172,6 @@ impl Line {
         } = Expected::of(problem, clip, rho)?;
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
-        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         let n_iter = clip.map_or(LINE_STEPS, |_| ODDS_STEPS);
         let options = NewtonOptions {
             n_iter: Some(n_iter),
