@@ -3,7 +3,8 @@
 /// Largest share of the zCDP budget that each release beside a fit spends: the middle and the spread of a target, means
 /// of features, a typical row norm, how common classes are. One number for all: with numbers of their own, .05 and .06,
 /// 43 tables of two classes and 68 regressions are alike. Of row norms .025, .04 and .06 are within .005 of R^2 and
-/// .001 of accuracy. Where this share is too little of it for wide rows of two classes, see [`super::FAR_NORM_SHARE`].
+/// .001 of accuracy. Where this share is too little of it for wide rows of two classes, see [`super::FAR_NORM_SHARE`];
+/// for shares of classes of few records, [`super::CLASS_START`].
 pub const SIDE_SHARE: f64 = 0.06;
 
 /// The same of what matters little and is easily had: the tail of a target, the norm of what means are of, and where
@@ -16,8 +17,8 @@ pub const MINOR_SHARE: f64 = 0.02;
 /// .07 loses .01 of R^2 at 0.5.
 pub const COLUMNS_SHARE: f64 = 0.1;
 
-/// Largest share of the zCDP budget that the middle and the spread of a target, and shares of three or more classes,
-/// spend where they could not be had well with less.
+/// Largest share of the zCDP budget that the middle and the spread of a target, and shares of classes, spend where
+/// they could not be had well with less.
 pub const MOST_SHARE: f64 = 0.4;
 
 /// Noise below which means and histograms tell no more: of means, what it adds to the squared norm of a row, of
