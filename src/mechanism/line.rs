@@ -76,6 +76,10 @@ struct Expected {
     signal: f64,
     /// What a clamp is expected to have taken off all scores.
     lift: f64,
+    /// The score from which on records count less, in units of the reach. The slope has noise in units of the deviation
+    /// of the scores, a part of their reach, the constant in units of the value of its column, which this is, too; both
+    /// times the norm of a row: few rows are longer than the typical one.
+    typical: f64,
 }
 
 impl Expected {
@@ -103,6 +107,7 @@ impl Expected {
                     prior: LINE_PRIOR,
                     signal: CLASSIFIER_SIGNAL,
                     lift: 0.0,
+                    typical: SCORE_TYPICAL,
                 }
             }
             Target::Counts { .. } => {
@@ -114,11 +119,17 @@ impl Expected {
                     prior: LINE_COUNT_PRIOR,
                     signal: REGRESSOR_SIGNAL,
                     lift: COUNT_LIFT / problem.lipschitz(),
+                    typical: SCORE_TYPICAL,
                 }
             }
             Target::Interval { .. } => {
                 let spread = problem.spread.unwrap_or(0.5);
                 let clamp = line_clamp(n, person, rho);
+                let squared = problem.loss.growth() == Growth::SquaredResidual;
+                let typical = match problem.spread {
+                    Some(_) if squared => line_typical(n, person, rho),
+                    _ => LINE_TYPICAL,
+                };
                 Self {
                     problem: Problem {
                         residual_bound: problem.residual_bound.map(|_| clamp * spread),
@@ -129,6 +140,7 @@ impl Expected {
                     prior: LINE_PRIOR * spread,
                     signal: REGRESSOR_SIGNAL * spread.powi(2),
                     lift: 0.0,
+                    typical: typical / LINE_REACH,
                 }
             }
         })
@@ -150,17 +162,6 @@ impl Line {
     pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
         let rho =
             fraction("line", share)? * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
-        // The slope has noise in units of the deviation of the scores, a part of their reach, the constant in units
-        // of the value of its column, both times the norm of a row: few rows are longer than the typical one.
-        let typical = match problem.schema().target() {
-            Target::Interval { .. } if quadratic && problem.spread.is_some() => {
-                line_typical(problem.n_samples(), problem.records_per_person(), rho) / LINE_REACH
-            }
-            Target::Interval { .. } => LINE_TYPICAL / LINE_REACH,
-            Target::Classes | Target::Multiclass { .. } | Target::Counts { .. } => SCORE_TYPICAL,
-        };
-        let statement = problem.statement.projected(typical, typical)?;
         let clip = clip_of(problem);
         let Expected {
             problem: mut line,
@@ -169,9 +170,12 @@ impl Line {
             prior,
             signal,
             lift,
+            typical,
         } = Expected::of(problem, clip, rho)?;
+        let statement = problem.statement.projected(typical, typical)?;
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
+        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         let n_iter = clip.map_or(LINE_STEPS, |_| ODDS_STEPS);
         let options = NewtonOptions {
             n_iter: Some(n_iter),

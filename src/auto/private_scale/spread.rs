@@ -325,12 +325,9 @@ mod tests {
             laws.posterior(&[seen], 1000.0, Zero::Low)
         };
         for low in [0.1, 0.25, 0.5, 0.8] {
-            let at_ends = |&(from, to): &(f64, f64)| {
-                let shares = [(from < -1.0, low), (to > 1.0, 1.0 - low)];
-                1000.0
-                    * (shares.iter())
-                        .fold(0.0, |sum, &(is, share)| if is { sum + share } else { sum })
-            };
+            let part = |is: bool, share: f64| if is { 1000.0 * share } else { 0.0 };
+            let at_ends =
+                |&(from, to): &(f64, f64)| part(from < -1.0, low) + part(to > 1.0, 1.0 - low);
             let noisy: Vec<f64> = BOTH.ends().iter().map(at_ends).collect();
             assert_eq!(noisy[..Bins::Fine.ends().len()].iter().sum::<f64>(), 1000.0);
             let (told, deviation) = (found(&noisy), 2.0 * f64::sqrt(low * (1.0 - low)));
