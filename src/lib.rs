@@ -36,6 +36,7 @@
 //!     loss: Logistic.into(),
 //!     residual_bound: None,
 //!     spread: None,
+//!     opens: false,
 //!     epsilon: 1.0,
 //!     delta: Some(1e-6),
 //!     reason: None,

@@ -45,6 +45,7 @@ fn models_are_compared_on_what_none_was_fitted_on() {
         loss: Logistic.into(),
         residual_bound: None,
         spread: None,
+        opens: false,
         epsilon: 5.0,
         delta: Some(1e-6),
         reason: None,

@@ -55,6 +55,7 @@ fn it_is_the_longer_way_in_one_expression() {
         loss: Logistic.into(),
         residual_bound: None,
         spread: None,
+        opens: false,
         epsilon: 1.0,
         delta: Some(1e-6),
         reason: None,

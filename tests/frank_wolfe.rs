@@ -31,6 +31,7 @@ fn about(p: usize, n: usize, geometry: Geometry, adjacency: Adjacency) -> Proble
         loss: Logistic.into(),
         residual_bound: None,
         spread: None,
+        opens: false,
         epsilon: 1.0,
         delta: None,
         reason: None,

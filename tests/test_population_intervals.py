@@ -76,6 +76,7 @@ def trace_of(X, y, derivative, *, points, clamp=np.inf, noise=0.0, moment_noise=
         "weighs": False,
         "intercept": 1.0,
         "clipped_at": None,
+        "bends": False,
         "images": affine_images(d),
     }
     return trace | probed(y - X @ np.linalg.lstsq(X, y)[0])
@@ -519,6 +520,21 @@ def test_probes_are_planned_and_asked_for(share):
     assert of_the_line(plan) == pytest.approx(of_the_line(regressor(0).plan(*X.shape)), rel=1e-6)
     assert model.fit(X, y).certificate_.events == plan.events
     assert {14, 10} & {count for _, count in plan.events} == {10 if share == 0 else 14}
+
+
+def test_models_that_bend_have_no_intervals():
+    """Incomes whose logarithms a target follows: no line through them is the population's, and fits see it."""
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(20_000, 3))
+    facts = {"epsilon": 4.0, "bounds": (0, 1000), "y_bounds": (-10, 10), "random_state": 0}
+    y = logs @ [1.0, -0.5, 0.0] + rng.normal(0, 0.5, len(logs))
+    model = PrivateSparseRegressor(**facts).fit(np.exp(1.5 * logs), y)
+    with pytest.raises(UnsoundMechanismError, match="say less far out"):
+        model.coef_interval()
+    model = PrivateSparseRegressor(**facts | {"bounds": (-7, 7)}).fit(logs, y)
+    lower, upper = model.coef_interval()
+    assert np.all(lower < [1.0, -0.5, 0.0])
+    assert np.all(upper > [1.0, -0.5, 0.0])
 
 
 def test_released_traces_hold_what_a_fit_spent():

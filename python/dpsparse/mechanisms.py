@@ -237,6 +237,8 @@ class NoisyNewton:
     line : float, optional
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
+        Where least squares clip features far out, another line is through scores of features that are clipped nearer,
+        and what predicts better is taken, for .6 of this share besides.
         Needs an intercept. With three or more classes it is the factor alone, for scores around their means; it needs
         second moments, and no radius, alpha or ridge. None: no line.
     start : float, optional

@@ -104,6 +104,7 @@ fn problem_of(statement: Arc<Statement>, loss: Admitted, epsilon: f64) -> Proble
         loss,
         residual_bound: None,
         spread: None,
+        opens: false,
         epsilon,
         delta: Some(1e-5),
         reason: None,

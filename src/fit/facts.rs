@@ -121,6 +121,7 @@ impl PublicFacts {
             loss,
             residual_bound: self.residual_bound,
             spread: None,
+            opens: false,
             epsilon: self.epsilon,
             delta: self.delta,
             reason: choice.reason,

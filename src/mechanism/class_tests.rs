@@ -25,6 +25,7 @@ fn problem(target: Target, epsilon: f64, geometry: Geometry) -> Problem {
         loss: Logistic.into(),
         residual_bound: None,
         spread: None,
+        opens: false,
         epsilon,
         delta: Some(1e-7),
         reason: None,

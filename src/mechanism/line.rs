@@ -226,23 +226,24 @@ impl Line {
     pub fn run(
         &self,
         session: &mut Session<'_>,
-        fit: Steps,
+        fit: &Steps,
         constant: f64,
         beside: &Regularisation,
+        near: Option<f64>,
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta.clone();
         let intercept = session.statement().schema().intercept_value();
-        let odds = (self.clip).map(|clip| self.odds(&fit, clip, constant));
+        let odds = (self.clip).map(|clip| self.odds(fit, clip, constant));
         let centre = odds.map_or(0.0, |(line, _)| line.centre);
         // The larger rates are in units of their spread, the less skewed their law.
         let middle = odds.map_or(self.lift / session.rate(), |(line, _)| line.middle);
         let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
         // Deviations say little of an indicator that few records have, who may count less besides.
         let effect = (session.units()).map_or(0.0, |units| largest_effect(&theta, units));
-        let slope = odds.map_or(self.slope * self.clean_share(&fit), |(line, _)| line.slope);
+        let slope = odds.map_or(self.slope * self.clean_share(fit), |(line, _)| line.slope);
         let Reach { reach, slope, off } = self.reach(slope, fit.deviation, effect);
         let reach = match self.clip {
-            Some(_) => reach.min(odds_reach(&fit, centre, effect)),
+            Some(_) => reach.min(odds_reach(fit, centre, effect)),
             None => reach,
         };
         // A clamp that hardly any residual reaches would add noise for nothing.
@@ -252,7 +253,10 @@ impl Line {
         if let Some(last) = theta.last_mut() {
             *last -= centre / intercept;
         }
-        let projection = Projection::new(theta.clone(), reach)?.with_zoom(zoom)?;
+        let mut projection = Projection::new(theta.clone(), reach)?.with_zoom(zoom)?;
+        if let Some(near) = near {
+            projection = projection.with_beyond(near, vec![0.0; theta.len()])?;
+        }
         let mut projected = session.projected(&projection, &self.statement)?;
         let value = self.statement.schema().intercept_value();
         let start = Start {
@@ -281,7 +285,7 @@ impl Line {
             }
             _ => steps.theta,
         };
-        let mut trace = fit.trace;
+        let mut trace = fit.trace.clone();
         if let Some(released) = steps.trace {
             // What was planned is asked for, whether or not it is of use.
             let probed = self.probe(&mut projected, *released, &line, (reach, zoom))?;

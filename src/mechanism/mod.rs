@@ -21,6 +21,7 @@ mod line;
 mod minimiser;
 mod minkowski;
 mod mirror_descent;
+mod nearer;
 mod nearest_sparse;
 mod newton_descent;
 mod newton_steps;

@@ -489,6 +489,7 @@ impl NewtonSteps {
             weighs: self.weighs,
             intercept: self.intercept,
             clipped_at: None,
+            bends: false,
             theta: Vec::new(),
             line: None,
             images: frame(d),

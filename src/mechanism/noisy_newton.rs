@@ -8,6 +8,7 @@ use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::constant_scores::ConstantScores;
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
+use super::nearer::Nearer;
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::odds_line::ScoreLaw;
 use super::regularisation::{LossWeight, Regularisation, check_weights, moderate_or_none};
@@ -73,7 +74,9 @@ pub struct NoisyNewton {
     pub clip: Option<f64>,
     /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
     /// that is clamped less; with three or more classes the factor alone, of scores around their means, which second
-    /// moments tell, and without a radius, an alpha or a ridge. None: no line.
+    /// moments tell, and without a radius, an alpha or a ridge. Where least squares clip features far out, .6 of it
+    /// besides ([`NEARER_SHARES`](crate::plan::defaults::NEARER_SHARES)) for a line with nearer clips, and the choice
+    /// between both. None: no line.
     pub line: Option<f64>,
     /// Share of the zCDP budget, in (0, 1), for the scores of a constant, where steps start: how common classes are,
     /// with the logistic loss or three or more of them, or how large counts are; None: steps start at 0.
@@ -89,6 +92,8 @@ struct Release {
     start: Option<ConstantScores>,
     steps: NewtonSteps,
     line: Option<Line>,
+    /// After a line of least squares whose features are clipped far out.
+    nearer: Option<Nearer>,
     /// With three or more classes.
     class_line: Option<ClassLine>,
     /// In scaled units, those of the public bounds.
@@ -194,10 +199,17 @@ impl NoisyNewton {
 }
 
 /// What there is besides the steps.
-fn describe_rest(line: bool, sparsity: Option<&Sparsity>, threshold: f64) -> String {
+fn describe_rest(
+    (line, nearer): (bool, bool),
+    sparsity: Option<&Sparsity>,
+    threshold: f64,
+) -> String {
     let mut rest = String::new();
     if line {
         rest += ", then a line through the scores";
+    }
+    if nearer {
+        rest += ", or through those of features that are clipped nearer";
     }
     if let Some(sparsity) = sparsity {
         let norm = match sparsity.norm() {
@@ -249,6 +261,10 @@ impl Mechanism for NoisyNewton {
             probes: 0,
         };
         let line = self.line(&problem, options.intervals(&problem))?;
+        let nearer = (self.line.filter(|_| line.is_some()))
+            .map(|share| Nearer::plan(&problem, share))
+            .transpose()?
+            .flatten();
         let slope = match (&line, self.clip) {
             (Some(line), _) => line.usual_slope(),
             (None, Some(clip)) if problem.outputs() > 1 => {
@@ -262,6 +278,7 @@ impl Mechanism for NoisyNewton {
             .transpose()?;
         let class_line = self.class_line(&problem, options.moments(&problem))?;
         let mut companions = line.as_ref().map_or_else(Vec::new, Line::events);
+        companions.extend(nearer.iter().flat_map(Nearer::events));
         companions.extend(class_line.iter().flat_map(ClassLine::events));
         companions.extend(start.iter().flat_map(ConstantScores::events));
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
@@ -270,7 +287,8 @@ impl Mechanism for NoisyNewton {
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let given = self.ridge.unwrap_or(0.0);
         let ridge = given + steps.damping.least / n_iter;
-        let after = describe_rest(self.line.is_some(), beside.sparsity.as_ref(), threshold);
+        let lines = (self.line.is_some(), nearer.is_some());
+        let after = describe_rest(lines, beside.sparsity.as_ref(), threshold);
         let summary = Summary {
             mechanism: steps.describe(given) + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
@@ -285,6 +303,7 @@ impl Mechanism for NoisyNewton {
             start,
             steps,
             line,
+            nearer,
             class_line,
             beside,
             loss,
@@ -299,6 +318,7 @@ impl Mechanism for NoisyNewton {
 impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
         let line = self.line.iter().flat_map(Line::planned);
+        let line = line.chain(self.nearer.iter().flat_map(Nearer::planned));
         let line = line.chain(self.class_line.iter().map(ClassLine::planned));
         let start = self.start.iter().map(ConstantScores::planned);
         start.chain(self.steps.planned()).chain(line).collect()
@@ -323,10 +343,17 @@ impl Program<Fitted> for Release {
         let clamped = beside.before_slope(self.slope).of_loss(self.loss.left);
         let steps = (self.steps).run(session, &start, &clamped, &progress)?;
         let (laws, mean_weight) = (steps.scores.clone(), steps.mean_weight);
-        let (mut scaled, trace) = match &self.line {
-            Some(line) => line.run(session, steps, constant, &beside)?,
-            None => (steps.theta, steps.trace),
+        let (mut scaled, mut trace) = match &self.line {
+            Some(line) => line.run(session, &steps, constant, &beside, None)?,
+            None => (steps.theta.clone(), steps.trace.clone()),
         };
+        let nearer = (self.nearer.as_ref())
+            .map(|nearer| nearer.run(session, &steps, &scaled, constant, &beside))
+            .transpose()?
+            .flatten();
+        let near = nearer.is_some();
+        scaled = nearer.unwrap_or(scaled);
+        trace.iter_mut().for_each(|trace| trace.bends = near);
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
         }
@@ -342,6 +369,7 @@ impl Program<Fitted> for Release {
         let trace = trace.filter(|_| self.threshold == 0.0 && self.beside.sparsity.is_none());
         Ok(Fitted {
             trace,
+            near,
             ..scaled.into()
         })
     }

@@ -251,6 +251,7 @@ mod tests {
             },
             residual_bound: regression.then_some(0.5),
             spread: regression.then_some(0.5),
+            opens: false,
             epsilon: 1.0,
             delta: Some(1e-7),
             reason: None,

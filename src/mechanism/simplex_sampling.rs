@@ -63,6 +63,7 @@ impl SimplexSampling {
     ///     loss: Squared.into(),
     ///     residual_bound: None,
     ///     spread: None,
+    ///     opens: false,
     ///     epsilon: 1.0,
     ///     delta: Some(1e-6),
     ///     reason: None,

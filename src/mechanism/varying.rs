@@ -182,6 +182,7 @@ impl Program<Fitted> for Among {
             scaled: self.spread(&fitted.scaled, outputs, 0.0),
             feature_ranges: (fitted.feature_ranges)
                 .map(|ranges| ranges.map(|of| self.spread(&of, 1, (0.0, 0.0)))),
+            near: fitted.near,
             trace: (fitted.trace)
                 .filter(|trace| trace.images.len() * self.n_features <= MOST_IMAGES)
                 .map(|trace| trace.moved(|image| self.spread(&image, 1, 0.0))),
@@ -229,6 +230,7 @@ mod tests {
             loss: Logistic.into(),
             residual_bound: None,
             spread: None,
+            opens: false,
             epsilon: 1.0,
             delta: Some(1e-6),
             reason: None,

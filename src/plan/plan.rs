@@ -40,6 +40,9 @@ pub struct Fitted {
     pub scaled: Vec<f64>,
     /// Released ranges in scaled units, one per feature; None: none were released.
     pub feature_ranges: Option<FeatureRanges<Vec<(f64, f64)>>>,
+    /// Whether features are clipped at the smaller limit of their map, where it has one
+    /// ([`Units::near`](crate::question::Units::near)).
+    pub near: bool,
     /// What steps released on their way, where intervals can be had from it.
     pub trace: Option<Box<Trace>>,
 }
@@ -68,6 +71,7 @@ impl From<Vec<f64>> for Fitted {
         Self {
             scaled,
             feature_ranges: None,
+            near: false,
             trace: None,
         }
     }

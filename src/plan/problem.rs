@@ -26,6 +26,8 @@ pub struct Problem {
     /// About how far targets of a regression lie from their middle, one standard deviation if they were normal, in
     /// scaled units, where that was released; None: nothing is known.
     pub spread: Option<f64>,
+    /// Whether features are clipped farther out than where noise is large, and it may be better there.
+    pub opens: bool,
     /// Privacy parameter epsilon.
     pub epsilon: f64,
     /// Privacy parameter delta; None: min(1/n^2, 1e-6), for replace-one only.

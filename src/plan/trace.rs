@@ -26,6 +26,9 @@ pub struct Trace {
     pub intercept: f64,
     /// Where features were clipped to released ranges, in standard deviations if they were normal; None: nowhere.
     pub clipped_at: Option<f64>,
+    /// Whether features say less far out than a linear model has it: another one, whose features are clipped nearer,
+    /// predicts better.
+    pub bends: bool,
     /// Coefficients without the line, where there is one.
     pub theta: Vec<f64>,
     /// What the line through scores released, where there is one.

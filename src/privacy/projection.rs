@@ -1,25 +1,41 @@
 //! Records whose only features are public scores of theirs.
 
+use rayon::prelude::*;
+
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::pieces::for_each_piece;
 use crate::question::{Projection, lattice_directions};
 use crate::schema::Schema;
+
+/// Records per piece of work.
+const CHUNK: usize = 4096;
 
 impl Projection {
     /// The images of the records, under `schema`, which has one feature a score and no norm to shorten rows to. Scores
     /// are exact sums over coefficients on a lattice: they depend on no storage.
     pub(in crate::privacy) fn apply(&self, data: &BoundedData, schema: &Schema) -> BoundedData {
         let (n, scores) = (data.n_records(), schema.n_features());
-        let (directions, margin_unit) =
-            lattice_directions(self.theta(), self.theta().len() / scores);
-        let margins_of = |direction: &Vec<(u32, i64)>| {
+        let columns = self.theta().len() / scores;
+        let more = (self.beyond()).map_or(Vec::new(), |beyond| {
+            let both = beyond.theta.iter().zip(self.theta());
+            both.map(|(beyond, theta)| beyond - theta).collect()
+        });
+        let all = [self.theta(), &more].concat();
+        let (directions, margin_unit) = lattice_directions(&all, columns);
+        let (directions, more) = directions.split_at(scores);
+        let unit = f64::from(MAX_FEATURE);
+        let near = self.beyond().map(|beyond| (beyond.near * unit).round());
+        let margins_of = |(k, direction): (usize, &Vec<(u32, i64)>)| {
             let mut margins = vec![0; n];
             data.add_to_margins(&mut margins, direction, 1);
+            if let Some(near) = near.filter(|&near| near < unit) {
+                add_beyond(near as i16, &mut margins, &more[k], data);
+            }
             margins
         };
-        let margins: Vec<Vec<i64>> = directions.iter().map(margins_of).collect();
-        let unit = f64::from(MAX_FEATURE);
+        let margins: Vec<Vec<i64>> = directions.iter().enumerate().map(margins_of).collect();
         let factor = margin_unit / self.reach() * unit;
         let image = |&margin: &i64| {
             // Rounded to the nearest integer in [-16383, 16383].
@@ -43,6 +59,26 @@ impl Projection {
     }
 }
 
+/// Adds what entries are beyond `near`, times a direction. No overflow: a margin of either is at most 2^60.
+fn add_beyond(near: i16, margins: &mut [i64], direction: &[(u32, i64)], data: &BoundedData) {
+    let p = data.schema.n_features();
+    let features = (direction.iter()).filter(|&&(j, _)| (j as usize) < p);
+    let features: Vec<(usize, i64)> = features.map(|&(j, weight)| (j as usize, weight)).collect();
+    let entries = margins.len() * features.len();
+    let pieces = margins.par_chunks_mut(CHUNK).enumerate();
+    for_each_piece(entries, pieces, |(k, margins)| {
+        let mut column = [0; CHUNK];
+        let column = &mut column[..margins.len()];
+        for &(j, weight) in &features {
+            data.fill_column(j, k * CHUNK, column);
+            for (margin, &x) in margins.iter_mut().zip(&*column) {
+                let beyond = x - x.clamp(-near, near);
+                *margin = margin.wrapping_add(weight.wrapping_mul(beyond.into()));
+            }
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,29 +88,38 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// In every storage images are the clamped scores, up to the lattice.
+        /// In every storage images are the clamped scores, up to the lattice, with coefficients of their own for what
+        /// lies beyond a size where there are any.
         #[test]
         fn images_are_scores(
             x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 30),
-            theta in (1usize..4).prop_flat_map(|scores| prop::collection::vec(-3.0..3.0f64, 4 * scores)),
+            both in (1usize..4).prop_flat_map(|scores| prop::collection::vec((-3.0..3.0f64, -3.0..3.0f64), 4 * scores)),
             reach in 0.1..5.0f64,
+            near in prop::option::of(1e-6..1.3f64),
         ) {
+            let (theta, beyond): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
             let bounds = Bounds { lower: vec![-1.0, 0.5, -2.0], upper: vec![1.0, 2.0, 2.0] };
             let from = Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
             let unit = Bounds { lower: vec![-1.0], upper: vec![1.0] };
             let scores = theta.len() / 4;
             let to = Schema::new(scores, unit, Geometry::Uncentred, Target::Classes, true, None).unwrap();
             let x = Array2::from_shape_vec((10, 3), x).unwrap();
-            let projection = Projection::new(theta.clone(), reach).unwrap();
+            let mut projection = Projection::new(theta.clone(), reach).unwrap();
+            if let Some(near) = near {
+                projection = projection.with_beyond(near, beyond.clone()).unwrap();
+            }
+            let near = near.unwrap_or(f64::INFINITY);
             let (mut row, mut image) = (vec![0.0; 4], vec![0.0; scores + 1]);
             for data in all_kinds(&x, &from) {
                 let made = projection.apply(&data, &to);
                 for i in 0..10 {
                     data.fill_row(i, &mut row);
                     made.fill_row(i, &mut image);
-                    for (theta, image) in theta.chunks(4).zip(&image) {
-                        let score: f64 = row.iter().zip(theta).map(|(x, t)| x * t).sum();
-                        prop_assert!((image - (score / reach).clamp(-1.0, 1.0)).abs() < 1e-4);
+                    for ((theta, beyond), image) in theta.chunks(4).zip(beyond.chunks(4)).zip(&image) {
+                        let within = |j: usize| row[j].clamp(-near, near);
+                        let features = (0..3).map(|j| theta[j] * within(j) + beyond[j] * (row[j] - within(j)));
+                        let score = features.sum::<f64>() + theta[3] * row[3];
+                        prop_assert!((image - (score / reach).clamp(-1.0, 1.0)).abs() < 6e-4 / reach);
                     }
                     prop_assert_eq!(image[scores], 1.0);
                 }

@@ -28,6 +28,7 @@ pub(super) fn trace_to_python<'py>(py: Python<'py>, trace: &Trace) -> PyResult<B
     released.set_item("weighs", trace.weighs)?;
     released.set_item("intercept", trace.intercept)?;
     released.set_item("clipped_at", trace.clipped_at)?;
+    released.set_item("bends", trace.bends)?;
     released.set_item("theta", trace.theta.clone().into_pyarray(py))?;
     let images: Vec<f64> = trace.images.iter().flatten().copied().collect();
     released.set_item("images", table(&images, trace.images[0].len()))?;

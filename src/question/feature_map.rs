@@ -15,6 +15,8 @@ pub struct FeatureMap {
     factor: Vec<f64>,
     shift: Vec<f64>,
     limit: f64,
+    /// A smaller limit that may be better.
+    near: Option<f64>,
     norm: f64,
     /// (middle, half).
     target: Option<(f64, f64)>,
@@ -37,6 +39,8 @@ pub struct Units {
     /// Of each feature that its bounds declare to be an indicator, or scaled already, the largest size of an image; 0
     /// of others.
     pub indicators: Vec<f64>,
+    /// A size of images that features may be better clipped at, where the map has one and images are larger.
+    pub near: Option<f64>,
 }
 
 impl FeatureMap {
@@ -51,6 +55,7 @@ impl FeatureMap {
             factor,
             shift,
             limit,
+            near: None,
             norm: 1.0,
             target: None,
             tail: None,
@@ -101,6 +106,27 @@ impl FeatureMap {
             *shift -= mean;
         }
         self
+    }
+
+    /// The same map, with a smaller limit that may be better ([`Units::near`]): it clips as before.
+    ///
+    /// # Panics
+    /// If that is not positive and below the limit.
+    pub fn with_near(self, near: f64) -> Self {
+        assert!(near > 0.0 && near < self.limit);
+        Self {
+            near: Some(near),
+            ..self
+        }
+    }
+
+    /// The map that clips at the smaller limit, if there is one.
+    pub(crate) fn nearer(self) -> Self {
+        Self {
+            limit: self.near.unwrap_or(self.limit),
+            near: None,
+            ..self
+        }
     }
 
     /// The same map with its image divided by `norm`.
@@ -265,6 +291,7 @@ impl FeatureMap {
             target,
             norm: self.norm,
             indicators: (0..self.n_features()).map(indicator).collect(),
+            near: (self.near.map(|near| near / self.norm)).filter(|&near| near < 1.0),
         }
     }
 

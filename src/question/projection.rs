@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, positive};
 
 /// x -> clamp(<theta_k, x>/reach, -1, 1) for every score k, in scaled units, the intercept included in theta_k; and y
-/// -> clamp(zoom y, -1, 1).
+/// -> clamp(zoom y, -1, 1). What lies beyond a public size of features may have coefficients of its own.
 ///
 /// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
 /// every storage: neighbouring records stay neighbouring.
@@ -12,6 +12,14 @@ pub struct Projection {
     theta: Vec<f64>,
     reach: f64,
     zoom: f64,
+    beyond: Option<Beyond>,
+}
+
+/// Coefficients of what features are beyond [-near, near], in place of theta.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Beyond {
+    pub near: f64,
+    pub theta: Vec<f64>,
 }
 
 impl Projection {
@@ -22,8 +30,32 @@ impl Projection {
             let problem = "needs finite coefficients, and a positive and finite reach";
             return Err(Error::invalid("projection", problem));
         }
-        let zoom = 1.0;
-        Ok(Self { theta, reach, zoom })
+        Ok(Self {
+            theta,
+            reach,
+            zoom: 1.0,
+            beyond: None,
+        })
+    }
+
+    /// The same with other coefficients for what features are beyond [-near, near], in scaled units: zeros where they
+    /// are clipped there. Those of the intercept have no meaning.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a size that is not positive and finite, and for coefficients that are not finite,
+    /// nor as far as they differ, or another number of them.
+    pub fn with_beyond(self, near: f64, theta: Vec<f64>) -> Result<Self> {
+        let near = positive("near", near)?;
+        let finite =
+            (theta.iter().zip(&self.theta)).all(|(beyond, theta)| (beyond - theta).is_finite());
+        if theta.len() != self.theta.len() || !finite {
+            let problem = "needs as many finite coefficients beyond as before";
+            return Err(Error::invalid("projection", problem));
+        }
+        Ok(Self {
+            beyond: Some(Beyond { near, theta }),
+            ..self
+        })
     }
 
     /// The same, with targets so many times as large: of regressions alone.
@@ -45,6 +77,11 @@ impl Projection {
     /// The score, any of them, whose image is 1.
     pub fn reach(&self) -> f64 {
         self.reach
+    }
+
+    /// What lies beyond a size, where that has coefficients of its own.
+    pub(crate) fn beyond(&self) -> Option<&Beyond> {
+        self.beyond.as_ref()
     }
 
     /// What targets are multiplied by.

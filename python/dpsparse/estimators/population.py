@@ -149,6 +149,12 @@ def _population(
             "nothing that was released tells how large residuals are; mechanism='auto', or NoisyNewton(line=0.06), "
             "releases it"
         )
+    if trace["bends"]:
+        raise Refusal(
+            "features say less far out than a linear model has it: a fit that clips them to feature_ranges_, which are "
+            "nearer than those of its steps, predicts better. Their logarithms or square roots, or narrower bounds, "
+            "would help"
+        )
     steps = steps_of(trace)
     ends = _ends(statement, ranges, trace["images"].shape[1] - 1)
     spread = steps.second_moments()

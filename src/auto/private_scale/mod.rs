@@ -167,6 +167,7 @@ impl PrivateScale {
                 (given, _) => given,
             },
             spread: target.map(TargetScale::spread),
+            opens: releases.opens(),
             loss: match target {
                 Some(target) => target.loss(problem)?,
                 None => problem.loss.clone(),
@@ -298,6 +299,10 @@ impl Program<Fitted> for Scaled {
         let (map, found) = self.releases.release(session)?;
         let mut fitted = (self.inner).run(&mut session.mapped(&map, &self.mapped)?)?;
         debug_assert!(fitted.feature_ranges.is_none(), "one map, not two");
+        let map = match fitted.near {
+            true => map.nearer(),
+            false => map,
+        };
         let to = self.mapped.schema();
         for scaled in fitted.scaled.chunks_mut(to.n_columns()) {
             map.undo(scaled, to, from.schema());
@@ -315,6 +320,7 @@ impl Program<Fitted> for Scaled {
         });
         Ok(Fitted {
             feature_ranges: clipped.or(found).map(|of| FeatureRanges { of, clips }),
+            near: false,
             ..fitted
         })
     }

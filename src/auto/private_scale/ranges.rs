@@ -224,11 +224,14 @@ pub(super) fn map_of_ranges(
     }
     let limit = match scales {
         Scales::Boxes => 1.0,
-        Scales::Clipped => open * clipped_at(found.level),
+        Scales::Clipped => clipped_at(found.level),
         _ if fits => f64::INFINITY,
         _ => RANGE_LIMIT,
     };
-    FeatureMap::new(factor, shift, limit)
+    match open > 1.0 && scales == Scales::Clipped {
+        true => FeatureMap::new(factor, shift, open * limit).with_near(limit),
+        false => FeatureMap::new(factor, shift, limit),
+    }
 }
 
 /// Both ends at a bound that they may be at: most values are equal, and then they are most often the bound itself.

@@ -112,6 +112,11 @@ impl Releases {
         self.counts.as_ref()
     }
 
+    /// Whether features are clipped to ranges that are released, and farther out than where noise is large.
+    pub(super) fn opens(&self) -> bool {
+        self.clipped_at().is_some() && self.open > 1.0
+    }
+
     /// Where features are clipped to ranges that are released, in standard deviations if they are normal.
     pub(super) fn clipped_at(&self) -> Option<f64> {
         let features = (self.features.as_ref()).filter(|_| self.scales == Scales::Clipped);

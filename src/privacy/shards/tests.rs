@@ -169,6 +169,8 @@ fn lost_shards_change_nothing() {
         (
             Derived::Projected {
                 projection: Projection::new(vec![0.3, 0.8, -1.0, 0.0, -0.4, 0.0, 0.7, 0.2], 0.9)
+                    .unwrap()
+                    .with_beyond(0.2, vec![0.0, -0.8, 1.0, 0.0, 0.4, 0.5, 0.0, 0.0])
                     .unwrap(),
                 schema: of_scores(2),
             },

@@ -26,6 +26,19 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
         let error = projection.with_zoom(zoom).unwrap_err();
         assert!(is_argument(&error, "zoom"), "{error}");
     }
+    for (near, theta, name) in [
+        (0.0, vec![1.0], "near"),
+        (f64::NAN, vec![1.0], "near"),
+        (f64::INFINITY, vec![1.0], "near"),
+        (0.5, vec![], "projection"),
+        (0.5, vec![1.0; 2], "projection"),
+        (0.5, vec![f64::NAN], "projection"),
+        (0.5, vec![f64::MIN], "projection"),
+    ] {
+        let projection = Projection::new(vec![f64::MAX], 1.0).unwrap();
+        let error = projection.with_beyond(near, theta).unwrap_err();
+        assert!(is_argument(&error, name), "{error}");
+    }
     let root = statement(Adjacency::ReplaceOne);
     let to = root.projected(1.0, 1.0).unwrap();
     let planned = [to.moments(1.0).unwrap().once()];

@@ -272,6 +272,13 @@ fn settings_of(losses: &[Kind]) -> Vec<Setting> {
                         let how = "projected, targets larger";
                         push(View::Projected(zoomed), Arc::clone(&projected), how);
                     }
+                    let beyond = vec![-1.0, 0.4, 0.0, 0.0];
+                    let bent = projection.clone().with_beyond(0.3, beyond).unwrap();
+                    push(
+                        View::Projected(bent),
+                        Arc::clone(&projected),
+                        "projected, bent",
+                    );
                     push(View::Projected(projection), projected, "projected");
                     if let 2.. = target.outputs() {
                         let onto = Projection::new(scores(), 1.3).unwrap();

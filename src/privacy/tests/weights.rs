@@ -38,6 +38,7 @@ fn pairs(target: Target, model: &RoomModel, adjacency: Adjacency) -> Vec<[Settin
         View::Mapped(map()),
         View::Restricted(vec![0, 2]),
         View::Varying,
+        View::Projected(projection.clone().with_beyond(0.3, vec![0.0; 4]).unwrap()),
         View::Projected(projection),
     ];
     let mut pairs = Vec::new();
