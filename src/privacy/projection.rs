@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::numeric::pieces::for_each_piece;
+use crate::numeric::strips::{LINE, Line};
 use crate::question::{Projection, lattice_directions};
 use crate::schema::Schema;
 
@@ -61,22 +62,68 @@ impl Projection {
 
 /// Adds what entries are beyond `near`, times a direction. No overflow: a margin of either is at most 2^60.
 fn add_beyond(near: i16, margins: &mut [i64], direction: &[(u32, i64)], data: &BoundedData) {
-    let p = data.schema.n_features();
-    let features = (direction.iter()).filter(|&&(j, _)| (j as usize) < p);
-    let features: Vec<(usize, i64)> = features.map(|&(j, weight)| (j as usize, weight)).collect();
-    let entries = margins.len() * features.len();
-    let pieces = margins.par_chunks_mut(CHUNK).enumerate();
-    for_each_piece(entries, pieces, |(k, margins)| {
-        let mut column = [0; CHUNK];
-        let column = &mut column[..margins.len()];
-        for &(j, weight) in &features {
-            data.fill_column(j, k * CHUNK, column);
-            for (margin, &x) in margins.iter_mut().zip(&*column) {
-                let beyond = x - x.clamp(-near, near);
-                *margin = margin.wrapping_add(weight.wrapping_mul(beyond.into()));
-            }
+    let beyond = |x: i16| i64::from(x - x.clamp(-near, near));
+    let mut weights = vec![0; data.schema.n_features()];
+    for &(j, weight) in direction {
+        // The last one is that of the intercept.
+        if let Some(of_feature) = weights.get_mut(j as usize) {
+            *of_feature = weight;
         }
-    });
+    }
+    match &data.features {
+        Features::Dense(columns) => {
+            let entries = margins.len() * weights.len();
+            let pieces = margins.par_chunks_mut(CHUNK).enumerate();
+            for_each_piece(entries, pieces, |(k, margins)| {
+                let strips = columns.strips().from_record(k * CHUNK);
+                for (margins, strip) in margins.chunks_mut(LINE).zip(strips.iter()) {
+                    let sums = of_strip(near, &weights, strip);
+                    add(margins, &sums);
+                }
+            });
+        }
+        Features::Packed(packed) => add(margins, &packed.sums(|j, x| weights[j] * beyond(x))),
+        Features::Sparse { rows, base, .. } => {
+            let unstored = |j: usize| weights[j] * beyond(base[j]);
+            let all: i64 = (0..weights.len()).map(unstored).sum();
+            let each = margins.par_iter_mut().enumerate().with_min_len(64);
+            each.for_each(|(i, margin)| {
+                *margin += all;
+                for (j, x) in rows.line(i) {
+                    // base + x is the lattice value, in [-16383, 16383].
+                    let value = (i64::from(base[j]) + x) as i16;
+                    *margin += weights[j] * beyond(value) - unstored(j);
+                }
+            });
+        }
+    }
+}
+
+fn add(margins: &mut [i64], sums: &[i64]) {
+    let pairs = margins.iter_mut().zip(sums);
+    pairs.for_each(|(margin, sum)| *margin += sum);
+}
+
+/// For each record of a strip the sum of what its entries are beyond `near`, times weights of at most 2^29.
+fn of_strip(near: i16, weights: &[i64], strip: &[Line]) -> [i64; LINE] {
+    let mut sums = [0i64; LINE];
+    // Checks of a clamp's ends would keep the loop from wide instructions.
+    let (low, high) = (near.wrapping_neg(), near);
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (&weight, line) in weights.iter().zip(strip) {
+                // Wide products are of 32 bits by 32.
+                let weight = weight as i32;
+                for (sum, &x) in sums.iter_mut().zip(line) {
+                    let beyond = x.wrapping_sub(x.max(low).min(high));
+                    let product = i64::from(weight).wrapping_mul(i64::from(i32::from(beyond)));
+                    *sum = sum.wrapping_add(product);
+                }
+            }
+        },
+    );
+    sums
 }
 
 #[cfg(test)]

@@ -143,9 +143,9 @@
 //!
 //! Where noise is small, least squares clip features far out, if at all. Beside theta with its line, which is linear
 //! that far, stands the model of theta with a line of its own through scores of features that are clipped as near as
-//! where noise is large: x -> <theta, clamp(x, -a, a)> is a public map of one record, too. Both are released. With f and g
-//! their predictions, m = (f + g)/2 and z = g - f, squares have (g - y)^2/2 - (f - y)^2/2 = (m - y) z: the loss of one
-//! less that of the other is the sum of the slopes at m times z. So z/r is a feature, m/64 r another one and the
+//! where noise is large: x -> <theta, clamp(x, -a, a)> is a public map of one record, too. Both are released. With f
+//! and g their predictions, m = (f + g)/2 and z = g - f, squares have (g - y)^2/2 - (f - y)^2/2 = (m - y) z: the loss
+//! of one less that of the other is the sum of the slopes at m times z. So z/r is a feature, m/64 r another one and the
 //! intercept's value 1/64, and the entry of z in a gradient at m, over r, is that difference, with the sensitivity of a
 //! gradient of rows no longer than 1.001, beyond which records count less. Slopes are clamped at r, and z/r at 1. The
 //! nearer clips are taken where they are better by one and a half standard deviations of the noise.
