@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
+use super::sparse_products::add_terms;
 use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line};
@@ -62,7 +63,7 @@ impl Projection {
 
 /// Adds what entries are beyond `near`, times a direction. No overflow: a margin of either is at most 2^60.
 fn add_beyond(near: i16, margins: &mut [i64], direction: &[(u32, i64)], data: &BoundedData) {
-    let beyond = |x: i16| i64::from(x - x.clamp(-near, near));
+    let beyond = |x: i16| i64::from(beyond(x, near));
     let mut weights = vec![0; data.schema.n_features()];
     for &(j, weight) in direction {
         // The last one is that of the intercept.
@@ -84,19 +85,22 @@ fn add_beyond(near: i16, margins: &mut [i64], direction: &[(u32, i64)], data: &B
         }
         Features::Packed(packed) => add(margins, &packed.sums(|j, x| weights[j] * beyond(x))),
         Features::Sparse { rows, base, .. } => {
-            let unstored = |j: usize| weights[j] * beyond(base[j]);
-            let all: i64 = (0..weights.len()).map(unstored).sum();
-            let each = margins.par_iter_mut().enumerate().with_min_len(64);
-            each.for_each(|(i, margin)| {
-                *margin += all;
-                for (j, x) in rows.line(i) {
-                    // base + x is the lattice value, in [-16383, 16383].
-                    let value = (i64::from(base[j]) + x) as i16;
-                    *margin += weights[j] * beyond(value) - unstored(j);
-                }
+            let unstored: Vec<i64> = base.iter().map(|&base| beyond(base)).collect();
+            let pairs = weights.iter().zip(&unstored);
+            let all: i64 = pairs.map(|(weight, x)| weight * x).sum();
+            add_terms(margins, rows, all, |j, x| {
+                // base + x is the lattice value, in [-16383, 16383].
+                let more = beyond(base[j].wrapping_add(x)) - unstored[j];
+                weights[j].wrapping_mul(more)
             });
         }
     }
+}
+
+/// What x is beyond [-near, near]. Checks of the ends of a clamp would keep loops from wide instructions.
+#[inline(always)]
+fn beyond(x: i16, near: i16) -> i16 {
+    x.wrapping_sub(x.max(near.wrapping_neg()).min(near))
 }
 
 fn add(margins: &mut [i64], sums: &[i64]) {
@@ -107,8 +111,6 @@ fn add(margins: &mut [i64], sums: &[i64]) {
 /// For each record of a strip the sum of what its entries are beyond `near`, times weights of at most 2^29.
 fn of_strip(near: i16, weights: &[i64], strip: &[Line]) -> [i64; LINE] {
     let mut sums = [0i64; LINE];
-    // Checks of a clamp's ends would keep the loop from wide instructions.
-    let (low, high) = (near.wrapping_neg(), near);
     for_wide_vectors(
         #[inline(always)]
         || {
@@ -116,8 +118,8 @@ fn of_strip(near: i16, weights: &[i64], strip: &[Line]) -> [i64; LINE] {
                 // Wide products are of 32 bits by 32.
                 let weight = weight as i32;
                 for (sum, &x) in sums.iter_mut().zip(line) {
-                    let beyond = x.wrapping_sub(x.max(low).min(high));
-                    let product = i64::from(weight).wrapping_mul(i64::from(i32::from(beyond)));
+                    let beyond = i32::from(beyond(x, near));
+                    let product = i64::from(weight).wrapping_mul(i64::from(beyond));
                     *sum = sum.wrapping_add(product);
                 }
             }

@@ -36,20 +36,29 @@ pub(super) fn add_rows(
             *weight = weight.wrapping_mul(i64::from(value));
         }
     }
+    match constants {
+        Some(_) => add_terms(margins, rows, constant, |j, _| weights[j]),
+        None => add_terms(margins, rows, constant, |j, value| {
+            weights[j].wrapping_mul(value.into())
+        }),
+    }
+}
+
+/// margins_i += constant + the sum over row i of a term of the column and the stored value, by all threads; what wraps
+/// was proved not to.
+pub(super) fn add_terms(
+    margins: &mut [i64],
+    rows: &Lines,
+    constant: i64,
+    term: impl Fn(usize, i16) -> i64 + Sync,
+) {
     (margins.par_chunks_mut(CHUNK).enumerate()).for_each(|(k, margins)| {
         let ends = &rows.starts[k * CHUNK..][..=margins.len()];
-        let (weights, indices) = (&weights[..], &rows.indices[..]);
-        let indices = |entries: Range<usize>| indices[entries].iter().map(|&j| j as usize);
-        match constants {
-            Some(_) => add_runs(margins, ends, constant, |entries| {
-                indices(entries).map(|j| weights[j])
-            }),
-            None => add_runs(margins, ends, constant, |entries| {
-                let values = &rows.values[entries.clone()];
-                let pairs = indices(entries).zip(values);
-                pairs.map(|(j, &value)| weights[j].wrapping_mul(value.into()))
-            }),
-        }
+        add_runs(margins, ends, constant, |entries| {
+            let values = &rows.values[entries.clone()];
+            let pairs = rows.indices[entries].iter().zip(values);
+            pairs.map(|(&j, &value)| term(j as usize, value))
+        });
     });
 }
 
