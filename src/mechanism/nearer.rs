@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::loss::Growth;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NEARER_CLAMP, NEARER_LEAST_NOISE, NEARER_NOISE, NEARER_OPEN, NEARER_SHARES, NEARER_SURE,
-    noise_allows,
+    NEARER_CLAMP, NEARER_DOUBT, NEARER_LEAST_NOISE, NEARER_NOISE, NEARER_OPEN, NEARER_SHARES,
+    NEARER_SURE, noise_allows,
 };
 use crate::privacy::{Planned, Question, Session, Statement};
 use crate::question::{Gradient, Projection};
@@ -21,6 +21,14 @@ use crate::question::{Gradient, Projection};
 /// the difference between both models: no more than 1.001 of its reach.
 const SMALL: f64 = 1.0 / 64.0;
 const NORM: f64 = 1.001;
+
+/// A model of features that are clipped nearer.
+pub(super) struct Better {
+    /// Coefficients and intercept.
+    pub theta: Vec<f64>,
+    /// Whether it is better beyond doubt: no linear model holds.
+    pub surely: bool,
+}
 
 /// A second line, through scores of features that are clipped as near as where noise is large, and a choice between the
 /// two models.
@@ -32,7 +40,7 @@ const NORM: f64 = 1.001;
 /// not small, it is one entry of it. Residuals and differences are clamped.
 ///
 /// **Neighbours, sensitivity**: those of a line, and of a gradient of records with two features
-/// ([`Statement::projected_scores`]). **Privacy**: two Gaussian mechanisms more than the line's, and both models are
+/// ([`Statement::projected_scores`]). **Privacy**: the Gaussian mechanisms of a line and one more; both models are
 /// released by then.
 #[derive(Debug)]
 pub(super) struct Nearer {
@@ -85,8 +93,8 @@ impl Nearer {
         events
     }
 
-    /// After steps whose line gave `open`: the model of features that are clipped nearer, where that is surely better.
-    /// The other arguments are those of [`Line::run`].
+    /// After steps whose line gave `open`: the model of features that are clipped nearer, where that is better. The
+    /// other arguments are those of [`Line::run`].
     pub fn run(
         &self,
         session: &mut Session<'_>,
@@ -94,14 +102,16 @@ impl Nearer {
         open: &[f64],
         constant: f64,
         beside: &Regularisation,
-    ) -> Result<Option<Vec<f64>>> {
+    ) -> Result<Option<Better>> {
         let near = session.units().and_then(|units| units.near);
-        let (nearer, _) = self.line.run(session, steps, constant, beside, near)?;
-        let gain = self.gain(session, open, &nearer, near)?;
+        let (theta, _) = self.line.run(session, steps, constant, beside, near)?;
+        let gain = self.gain(session, open, &theta, near)?;
+        let sure = gain / self.question.noise_scale();
         // What was planned is asked for, whether or not any image is beyond.
-        Ok(near
-            .filter(|_| gain > NEARER_SURE * self.question.noise_scale())
-            .map(|_| nearer))
+        Ok(near.filter(|_| sure > NEARER_SURE).map(|_| Better {
+            theta,
+            surely: sure > NEARER_DOUBT,
+        }))
     }
 
     /// How much less the sum of the losses is of the nearer model than of the open one, in units of the reach, with

@@ -352,8 +352,12 @@ impl Program<Fitted> for Release {
             .transpose()?
             .flatten();
         let near = nearer.is_some();
-        scaled = nearer.unwrap_or(scaled);
-        trace.iter_mut().for_each(|trace| trace.bends = near);
+        if let Some(nearer) = nearer {
+            scaled = nearer.theta;
+            trace
+                .iter_mut()
+                .for_each(|trace| trace.bends = nearer.surely);
+        }
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
         }

@@ -27,7 +27,7 @@ pub struct Trace {
     /// Where features were clipped to released ranges, in standard deviations if they were normal; None: nowhere.
     pub clipped_at: Option<f64>,
     /// Whether features say less far out than a linear model has it: another one, whose features are clipped nearer,
-    /// predicts better.
+    /// predicts better beyond doubt.
     pub bends: bool,
     /// Coefficients without the line, where there is one.
     pub theta: Vec<f64>,
