@@ -123,15 +123,17 @@ impl Nearer {
         nearer: &[f64],
         near: Option<f64>,
     ) -> Result<f64> {
-        let scores = |difference: &dyn Fn(f64, f64) -> f64, middle: &dyn Fn(f64, f64) -> f64| {
-            let both = || open.iter().zip(nearer);
-            let middle = both().map(|(&open, &near)| SMALL * middle(open, near));
-            let difference = both().map(|(&open, &near)| difference(open, near));
-            difference.chain(middle).collect::<Vec<f64>>()
+        // The difference, and the middle; the nearer model counts so many times.
+        let scores = |counts: f64| -> Vec<f64> {
+            let sum = |of_open: f64, of_near: f64| {
+                let both = open.iter().zip(nearer);
+                both.map(move |(open, near)| of_open * open + counts * of_near * near)
+            };
+            let half = 0.5 * SMALL;
+            sum(-1.0, 1.0).chain(sum(half, half)).collect()
         };
-        let within = scores(&|open, near| near - open, &|open, near| 0.5 * (open + near));
-        // Beyond, the nearer one adds nothing.
-        let beyond = scores(&|open, _| -open, &|open, _| 0.5 * open);
+        // Beyond, it adds nothing.
+        let (within, beyond) = (scores(1.0), scores(0.0));
         let mut projection = Projection::new(within, self.reach)?;
         if let Some(near) = near {
             projection = projection.with_beyond(near, beyond)?;

@@ -157,7 +157,9 @@ mod tests {
             if let Some(near) = near {
                 projection = projection.with_beyond(near, beyond.clone()).unwrap();
             }
-            let near = near.unwrap_or(f64::INFINITY);
+            // On the lattice, as entries are.
+            let unit = f64::from(MAX_FEATURE);
+            let near = near.map_or(f64::INFINITY, |near| (near * unit).round() / unit);
             let (mut row, mut image) = (vec![0.0; 4], vec![0.0; scores + 1]);
             for data in all_kinds(&x, &from) {
                 let made = projection.apply(&data, &to);
@@ -168,7 +170,7 @@ mod tests {
                         let within = |j: usize| row[j].clamp(-near, near);
                         let features = (0..3).map(|j| theta[j] * within(j) + beyond[j] * (row[j] - within(j)));
                         let score = features.sum::<f64>() + theta[3] * row[3];
-                        prop_assert!((image - (score / reach).clamp(-1.0, 1.0)).abs() < 6e-4 / reach);
+                        prop_assert!((image - (score / reach).clamp(-1.0, 1.0)).abs() < 1e-4);
                     }
                     prop_assert_eq!(image[scores], 1.0);
                 }
