@@ -180,7 +180,7 @@ impl Line {
         let options = NewtonOptions {
             n_iter: Some(n_iter),
             damping: Some(1.0),
-            share: Some(NEWTON_SHARE),
+            share: Some(NEWTON_SHARE[0]),
             ridge: None,
             probes: if measures { LINE_PROBES } else { 0 },
         };

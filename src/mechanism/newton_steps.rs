@@ -45,7 +45,7 @@ impl NewtonOptions {
     fn share(&self, problem: &Problem) -> f64 {
         let usual = match problem.statement.n_columns() > NEWTON_COLUMNS {
             true => 0.0,
-            false => NEWTON_SHARE,
+            false => NEWTON_SHARE[usize::from(!squares_reals(problem))],
         };
         self.share.unwrap_or(usual)
     }
@@ -60,8 +60,7 @@ impl NewtonOptions {
     pub fn intervals(&self, problem: &Problem) -> bool {
         let independent =
             problem.records_per_person() == 1 && problem.adjacency() == Adjacency::ReplaceOne;
-        let squared = problem.loss.growth() == Growth::SquaredResidual;
-        squared && !problem.schema().target().is_classes() && independent && self.moments(problem)
+        squares_reals(problem) && independent && self.moments(problem)
     }
 
     /// The share of the moments, after checks of all that users may set.
@@ -77,6 +76,12 @@ impl NewtonOptions {
         }
         Ok(share)
     }
+}
+
+/// Whether residuals of reals are squared.
+fn squares_reals(problem: &Problem) -> bool {
+    let squared = problem.loss.growth() == Growth::SquaredResidual;
+    squared && !problem.schema().target().is_classes()
 }
 
 /// One release of second moments, unless they are too many, and T of gradients; and the constants of the steps.

@@ -47,7 +47,8 @@ use crate::solver::Form;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
-    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS), for classes up to a hundred
+    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS), for two classes 160 where time allows
+    /// ([`FEW_CLASS_STEPS`](crate::plan::defaults::FEW_CLASS_STEPS)), for more up to a hundred
     /// ([`MOST_CLASS_STEPS`](crate::plan::defaults::MOST_CLASS_STEPS) in strides of
     /// [`CLASS_STRIDE`](crate::plan::defaults::CLASS_STRIDE)) where noise is small and records are few; without moments
     /// as many as the length of the descent takes.

@@ -121,13 +121,21 @@ fn newton_steps(problem: &Problem, options: &NewtonOptions, enough: f64) -> (usi
     if !problem.schema().target().is_classes() || set {
         return (NEWTON_STEPS, 1.0);
     }
-    let least = NEWTON_STEPS as f64;
+    let fewest = NEWTON_STEPS as f64;
+    let [of_two, usual] = FEW_CLASS_STEPS;
+    let (least, few) = match problem.outputs() {
+        ..=2 => (of_two, of_two),
+        _ => (fewest, usual),
+    };
     let of_one = (CLASS_STEPS * enough).clamp(least, MOST_CLASS_STEPS);
     let entries = problem.n_samples() * problem.statement.n_columns() * problem.outputs();
-    let n_iter = (of_one / CLASS_STRIDE).max(of_one.min(FEW_CLASS_STEPS));
-    let n_iter = n_iter.min(MOST_ENTRIES / entries as f64).max(least).floor();
+    let n_iter = (of_one / CLASS_STRIDE).max(of_one.min(few));
+    let n_iter = n_iter
+        .min(MOST_ENTRIES / entries as f64)
+        .max(fewest)
+        .floor();
     // The momentum of a stride is to be forgotten well before the last step.
-    let longest = CLASS_STRIDE * n_iter / FEW_CLASS_STEPS;
+    let longest = CLASS_STRIDE * n_iter / usual;
     (n_iter as usize, (of_one / n_iter).min(longest).max(1.0))
 }
 
@@ -264,29 +272,35 @@ mod tests {
         high: 1.0,
     };
 
-    /// As far as ten times as many as are enough go, at least those of reals, in strides once they are more than 80,
-    /// and no more than time allows.
+    /// As far as ten times as many as are enough go, at least those of reals, in strides once they are more than 80, or
+    /// 160 of two classes, and no more than time allows.
     #[test]
     fn classes_take_steps_as_long_as_noise_leaves_something_to_find() {
         let all = NewtonOptions::default();
-        let classes = problem(10_000, Target::Classes);
-        let steps = |enough| newton_steps(&classes, &all, enough);
+        let steps_of = |target, enough| newton_steps(&problem(10_000, target), &all, enough);
+        let three = Target::Multiclass { classes: 3 };
         assert_eq!(
-            [0.1, 4.0, 7.0, 30.0, 1e9].map(steps),
+            [0.1, 4.0, 7.0, 30.0, 1e9].map(|enough| steps_of(three, enough)),
             [(40, 1.0), (40, 1.0), (70, 1.0), (80, 3.75), (100, 10.0)]
         );
+        for two in [Target::Classes, Target::Multiclass { classes: 2 }] {
+            assert_eq!(
+                [0.1, 16.0, 30.0, 1e9].map(|enough| steps_of(two, enough)),
+                [(160, 1.0), (160, 1.0), (160, 1.875), (160, 6.25)]
+            );
+        }
         assert_eq!(newton_steps(&problem(10_000, REALS), &all, 1e9), (40, 1.0));
         let damped = NewtonOptions {
             damping: Some(1.0),
             ..all
         };
+        let classes = problem(10_000, Target::Classes);
         assert_eq!(newton_steps(&classes, &damped, 1e9), (40, 1.0));
         // 4 10^9 entries, of ten columns a record.
         let many = |n| newton_steps(&problem(n, Target::Classes), &all, 1e9);
         let (some, more) = (5_000_000, 100_000_000);
         assert_eq!([some, more].map(many), [(80, 10.0), (40, 5.0)]);
-        let three = problem(some / 2, Target::Multiclass { classes: 3 });
-        assert_eq!(newton_steps(&three, &all, 1e9).0, 53);
+        assert_eq!(newton_steps(&problem(some / 2, three), &all, 1e9).0, 53);
     }
 
     /// Steps of any stride stand as steep a curvature, six times the released one.

@@ -12,8 +12,8 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    FAR_NORM, FAR_NORM_SHARE, NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW, SIDE_SHARE, clamps_open,
-    range_within,
+    COUNTED_NORM, FAR_NORM, FAR_NORM_SHARE, NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW,
+    SIDE_SHARE, clamps_open, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Target};
 use crate::question::TypicalNorm;
@@ -192,6 +192,7 @@ impl Releases {
             None if self.has_public_norm() => public_norm(p),
             None => return Ok((map, found)),
         };
+        let norm = COUNTED_NORM * norm;
         // Where images end at 1, features that no range clips would lose what coefficients count on.
         let largest = (0..p)
             .filter(|&j| schema.bounds().is_unit(j) && !self.moves(schema, j))
