@@ -24,6 +24,7 @@ from dpsparse import (
     OutputPerturbation,
     PenalisedFrankWolfe,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
     SelectRefit,
     SgdOutput,
@@ -431,6 +432,28 @@ def test_at_a_huge_epsilon_the_minimiser_is_that_of_the_stated_objective(name, l
     ours, theirs = np.ravel(ours.fit(X, y).coef_), np.ravel(theirs.fit(X, y).coef_)
     assert np.abs(theirs).max() > 0.05
     np.testing.assert_allclose(ours, theirs, atol=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "share"),
+    [
+        (PrivateSparseRegressor(y_bounds=Y_BOUNDS), 0.07),
+        (PrivateSparseRegressor(y_bounds=Y_BOUNDS, loss="huber"), 0.035),
+        (PrivateSparseClassifier(classes=(0, 1)), 0.035),
+        (PrivateSparseClassifier(classes=(0, 1), loss="squared"), 0.035),
+        (PrivateSparseClassifier(classes=(0, 1, 2)), 0.07),
+        (PrivateSparsePoissonRegressor(y_bounds=(0, 20)), 0.035),
+    ],
+)
+def test_moments_cost_more_where_intervals_need_them(estimator, share):
+    """Of the squared multipliers' reciprocals, which add up, second moments have their share, without a line or a start."""
+    plan = estimator.set_params(mechanism=NoisyNewton(), bounds=(-1, 1)).plan(10_000, 20)
+    (moments, once), (gradient, steps) = plan.events
+    of_moments, of_steps = (
+        count * (event.sensitivity / event.sigma) ** 2 for event, count in ((moments, once), (gradient, steps))
+    )
+    assert once == 1
+    assert of_moments / (of_moments + of_steps) == pytest.approx(share, rel=1e-3)
 
 
 def test_one_newton_step_is_ridge_regression_on_sufficient_statistics():

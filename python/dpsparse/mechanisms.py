@@ -220,7 +220,7 @@ class NoisyNewton:
         noise is small and records are few, without moments 50 to 300.
     share : float, optional
         Share of the zCDP budget for the moments, in [0, 1); 0: none are released. None: 0.07 of regressions with
-        squared residuals, 0.035 of others, and 0 for more than 512 columns.
+        squared residuals and of three or more classes, 0.035 of others, and 0 for more than 512 columns.
     damping : float, optional
         Added to all eigenvalues, in units of the largest that the noise of the moments has, without moments of the
         bound on all of them; at least 1e-10. None: enough for steps to converge, or more where steps would follow the

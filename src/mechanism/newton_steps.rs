@@ -45,7 +45,7 @@ impl NewtonOptions {
     fn share(&self, problem: &Problem) -> f64 {
         let usual = match problem.statement.n_columns() > NEWTON_COLUMNS {
             true => 0.0,
-            false => NEWTON_SHARE[usize::from(!squares_reals(problem))],
+            false => NEWTON_SHARE[usize::from(!needs_moments(problem))],
         };
         self.share.unwrap_or(usual)
     }
@@ -82,6 +82,11 @@ impl NewtonOptions {
 fn squares_reals(problem: &Problem) -> bool {
     let squared = problem.loss.growth() == Growth::SquaredResidual;
     squared && !problem.schema().target().is_classes()
+}
+
+/// Whether more than steps rests on second moments: intervals, or the spread of the scores of several classes.
+fn needs_moments(problem: &Problem) -> bool {
+    squares_reals(problem) || problem.outputs() > 1
 }
 
 /// One release of second moments, unless they are too many, and T of gradients; and the constants of the steps.

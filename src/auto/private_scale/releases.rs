@@ -58,7 +58,7 @@ pub(super) type MapAndRanges = (FeatureMap, Option<Vec<(f64, f64)>>);
 #[derive(Debug)]
 pub(super) struct Releases {
     scales: Scales,
-    /// How many times as far out features are clipped as where noise is large.
+    /// How many times as far out features are clipped as where noise is large, and rows count less.
     open: f64,
     features: Option<OfFeatures>,
     means: Option<Means>,
@@ -192,7 +192,7 @@ impl Releases {
             None if self.has_public_norm() => public_norm(p),
             None => return Ok((map, found)),
         };
-        let norm = COUNTED_NORM * norm;
+        let norm = (COUNTED_NORM * self.open).min(1.0) * norm;
         // Where images end at 1, features that no range clips would lose what coefficients count on.
         let largest = (0..p)
             .filter(|&j| schema.bounds().is_unit(j) && !self.moves(schema, j))
