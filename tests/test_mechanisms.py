@@ -446,7 +446,7 @@ def test_at_a_huge_epsilon_the_minimiser_is_that_of_the_stated_objective(name, l
     ],
 )
 def test_moments_cost_more_where_intervals_need_them(estimator, share):
-    """Of the squared multipliers' reciprocals, which add up, second moments have their share, without a line or a start."""
+    """Of the costs, which add up in zCDP, moments have their share, beside no line and no start."""
     plan = estimator.set_params(mechanism=NoisyNewton(), bounds=(-1, 1)).plan(10_000, 20)
     (moments, once), (gradient, steps) = plan.events
     of_moments, of_steps = (

@@ -143,7 +143,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     >>> y = rng.poisson(2 * np.exp(X[:, 0]))
     >>> model = PrivateSparsePoissonRegressor(epsilon=1.0, bounds=(-1, 1), y_bounds=(0, 50), random_state=0).fit(X, y)
     >>> np.round(np.exp(model.coef_[:2]), 1), float(round(np.exp(model.intercept_)))
-    (array([2.8, 1. ]), 2.0)
+    (array([2.7, 1. ]), 2.0)
     """
 
     #: Its name in the catalogue; not a parameter.

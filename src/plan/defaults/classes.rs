@@ -29,10 +29,10 @@ pub const CLASS_STEPS: f64 = 10.0;
 
 /// Steps of classes that are taken in strides of 1, and the longest stride of further ones, with as much more momentum:
 /// held-out log losses of 43 tables are those of as many steps of stride 1 within .0002 on average at epsilon 1, 4 and
-/// 1000, in a tenth to a fifth of the time. The first is of two classes, which take no fewer, where time allows: with 40
-/// at least, of which 80 in strides of 1, log losses of these tables are .0014, .0008, .0007 and .0002 more at epsilon
-/// 0.1, 0.5, 1 and 4 and accuracies .0009, .0005, .0005 and .0002 less; with 240 or 640 they are alike. On three tables
-/// of three or more classes 160 are no better than 40, and so they are on regressions.
+/// 1000, in a tenth to a fifth of the time. The first is of two classes, which take no fewer, where time allows: with
+/// 40 at least, of which 80 in strides of 1, log losses of these tables are .0014, .0008, .0007 and .0002 more at
+/// epsilon 0.1, 0.5, 1 and 4 and accuracies .0009, .0005, .0005 and .0002 less; with 240 or 640 they are alike. On
+/// three tables of three or more classes 160 are no better than 40, and so they are on regressions.
 pub const FEW_CLASS_STEPS: [f64; 2] = [160.0, 80.0];
 
 /// See [`FEW_CLASS_STEPS`].

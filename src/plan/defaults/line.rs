@@ -3,9 +3,9 @@
 use super::budget::noise_allows;
 
 /// Share of the zCDP budget that a line through the scores spends under "auto": of 68 regressions 0.06 and 0.08 have
-/// .0016 and .0007 less R^2 at epsilon 0.5 and .0013 and .0005 less at 1, and 0.12 and 0.14 .0006 and .0010 more at 0.5,
-/// half of it two tables of heavy tails; .1 is as good as .08 at 0.1 and from 4 on. Of 43 tables of two classes .06, .08
-/// and .1 are alike.
+/// .0016 and .0007 less R^2 at epsilon 0.5 and .0013 and .0005 less at 1, and 0.12 and 0.14 .0006 and .0010 more at
+/// 0.5, half of it two tables of heavy tails; .1 is as good as .08 at 0.1 and from 4 on. Of 43 tables of two classes
+/// .06, .08 and .1 are alike.
 pub const LINE_DEFAULT_SHARE: f64 = 0.1;
 
 /// About how far the constant of a line is from where it starts: of a regressor in standard deviations of the targets,

@@ -2,10 +2,10 @@
 
 /// Share of the zCDP budget that noisy Newton steps spend on second moments: the first of regressions with squared
 /// residuals, which have intervals, of three or more classes, the spread of whose scores they tell, and of a line
-/// through scores; the second of others. Of such regressions the second brings .001 of R^2 at epsilon 0.1 on 121 tables,
-/// and takes the intervals from most fits of 20 000 records at 0.5; none at all takes .02 of R^2. Of 43 tables of two
-/// classes the first has .0005, .0003, .0004 and .0001 more log loss at 0.1, 0.5, 1 and 4, 0.02 is alike, and 0.12 has
-/// .0009 and .0006 more than the first at 0.1 and 0.5.
+/// through scores; the second of others. Of such regressions the second brings .001 of R^2 at epsilon 0.1 on 121
+/// tables, and takes the intervals from most fits of 20 000 records at 0.5; none at all takes .02 of R^2. Of 43 tables
+/// of two classes the first has .0005, .0003, .0004 and .0001 more log loss at 0.1, 0.5, 1 and 4, 0.02 is alike, and
+/// 0.12 has .0009 and .0006 more than the first at 0.1 and 0.5.
 pub const NEWTON_SHARE: [f64; 2] = [0.07, 0.035];
 
 /// Noisy Newton steps: 20, 30 and 60 are within .003 on the same sets, but for garbage at epsilon 0.1 (.61, .71, .72).

@@ -13,10 +13,10 @@ pub const PUBLIC_NORM: f64 = 0.35;
 /// Norm beyond which rows count less, or to which they are shortened, in units of the typical one, which a quarter of
 /// them do not exceed, or of the public one: noise is in proportion to it. It opens to 1 with clamps
 /// ([`CLAMPS_OPEN`](super::CLAMPS_OPEN)), or penalised fits would be further from exact ones at large epsilon. Without
-/// that, with [`SHRINKAGE`](super::SHRINKAGE) for it, 1 has .0011 and .0003 more log loss on 43 tables of two classes at
-/// epsilon 0.1 and 0.5, .8 is alike at 0.1 to 4, and .7 loses .0002 of accuracy at 4; 68 regressions have .0013, .0008
-/// and .0005 less R^2 with 1 at 0.1, 0.5 and 1. The median of rows in place of their lower quarter, times 1 and .92,
-/// loses .005 and .003 of it at 0.5.
+/// that, with [`SHRINKAGE`](super::SHRINKAGE) for it, 1 has .0011 and .0003 more log loss on 43 tables of two classes
+/// at epsilon 0.1 and 0.5, .8 is alike at 0.1 to 4, and .7 loses .0002 of accuracy at 4; 68 regressions have .0013,
+/// .0008 and .0005 less R^2 with 1 at 0.1, 0.5 and 1. The median of rows in place of their lower quarter, times 1 and
+/// .92, loses .005 and .003 of it at 0.5.
 pub const COUNTED_NORM: f64 = 0.85;
 
 /// Public norm from which on rows of two classes may be far shorter, as those of many indicators are: so far that the
