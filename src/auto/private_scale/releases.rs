@@ -58,7 +58,8 @@ pub(super) type MapAndRanges = (FeatureMap, Option<Vec<(f64, f64)>>);
 #[derive(Debug)]
 pub(super) struct Releases {
     scales: Scales,
-    /// How many times as far out features are clipped as where noise is large, and rows count less.
+    /// How many times as far out features are clipped as where noise is large, and rows count less, up to a typical
+    /// norm.
     open: f64,
     features: Option<OfFeatures>,
     means: Option<Means>,
