@@ -174,14 +174,14 @@ fn histograms(
 fn spreads(question: &Question<Histograms>, noisy: &[i64], statement: &Statement) -> Found {
     let schema = statement.schema();
     let laws = Laws::within();
-    let shares = laws.shares(question.bins(), |end| end);
+    let shares = laws.own_shares(question.bins());
     let n = statement.n_samples() as f64;
     let bins = question.bins().ends().len();
     let of_one = |(&j, noisy): (&u32, &[i64])| {
         let zero = Zero::of(schema.bounds().of(j as usize));
         let noisy = &in_records(noisy, question.unit());
         let seen = Seen {
-            shares: &shares,
+            shares,
             noisy,
             sigma: question.noise(),
         };

@@ -2,6 +2,7 @@
 
 mod counts;
 mod features;
+mod law;
 mod means;
 mod middle_spread;
 mod ranges;

@@ -1,16 +1,10 @@
 //! Where values of features, or of targets, are and how far they are spread, by noisy histograms.
 
-use crate::numeric::normal;
-use crate::plan::defaults::{HISTOGRAM_NEAR, HISTOGRAM_NEAR_SHARE};
+use std::sync::{LazyLock, OnceLock};
+
+use super::law::{self, Law};
 use crate::question::{Bins, Window};
 
-/// Largest deviation that is looked for: of values all over the bounds, nearly.
-const WIDEST: f64 = 0.6;
-/// The others are smaller by the root of a half each.
-const DEVIATIONS: i32 = 15;
-/// Middles of laws are so many of their deviations apart. Of 1, 1/2 and 1/4 means of the targets of 62 regressions of
-/// 2000 records are off by .36, .31 and .29 deviations, with noise of .07 n on a bin.
-const APART: f64 = 0.5;
 /// Values that are spread no wider are one value, nearly.
 pub(super) const NARROW: f64 = 0.007;
 
@@ -63,93 +57,104 @@ pub(super) struct Posterior {
 /// Laws of one value, normal ones and some at both ends, and the shares of them in each bin.
 ///
 /// Bounds say that values are not negative where one of them is zero, and then they are as a rule many times its
-/// spread: such laws are [`HISTOGRAM_NEAR_SHARE`] of what is expected. All deviations are as likely as each other, and
+/// spread: such laws are `HISTOGRAM_NEAR_SHARE` of what is expected. All deviations are as likely as each other, and
 /// all middles.
 #[derive(Debug)]
 pub(super) struct Laws {
     laws: Vec<Law>,
+    /// Their shares in the bins of a window that is theirs, of each kind of bins: no data change them, and they are most
+    /// of the work of a fit of few records.
+    own: [OnceLock<Shares>; 2],
+}
+
+/// Shares of laws in the bins of a window.
+///
+/// A wide bin has what the fine ones that it is made of have, and most laws have nothing in most bins: what is kept are
+/// the fine bins from the first that has anything up to the last.
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    /// The wide bin that each fine one is in, if there are any.
+    wide: Vec<usize>,
+    /// Of each law the first of its bins, where its shares end, and the sum of the squares of all, wide bins too.
+    of_laws: Vec<(usize, usize, f64)>,
+    /// The shares, law by law.
+    fine: Vec<f64>,
+}
+
+impl Shares {
+    /// Of these laws; `ends` are the upper ones of all fine bins but the last.
+    fn new(laws: &[Law], bins: Bins, ends: &[f64]) -> Self {
+        let fine = Bins::Fine.ends().len();
+        let wide = (bins.parts().into_iter().skip(fine).enumerate())
+            .flat_map(|(k, part)| part.map(move |_| fine + k));
+        let mut shares = Self {
+            wide: wide.collect(),
+            of_laws: Vec::with_capacity(laws.len()),
+            fine: Vec::with_capacity(4 * laws.len()),
+        };
+        let mut first = 0;
+        for law in laws {
+            let (low, high) = law.support();
+            // Laws of one deviation begin one after the other.
+            if first > 0 && low <= ends[first - 1] {
+                first = 0;
+            }
+            first += ends[first..].iter().take_while(|&&end| end < low).count();
+            let inner = ends[first..].iter().take_while(|&&end| end < high);
+            let square = shares.push(first, inner.map(|&end| law.up_to(end)));
+            shares.of_laws.push((first, shares.fine.len(), square));
+        }
+        shares
+    }
+
+    /// Of one law more its shares up to the ends of bins from the first on that has anything; the sum of their squares.
+    fn push(&mut self, first: usize, up_to: impl Iterator<Item = f64>) -> f64 {
+        let (mut square, mut of_wide, mut before) = (0.0, 0.0, 0.0);
+        for (bin, up_to) in (first..).zip(up_to.chain([1.0])) {
+            let share = up_to - before;
+            before = up_to;
+            self.fine.push(share);
+            square += share * share;
+            of_wide += share;
+            if self.wide.get(bin) != self.wide.get(bin + 1) {
+                square += of_wide * of_wide;
+                of_wide = 0.0;
+            }
+        }
+        if self.wide.is_empty() {
+            square
+        } else {
+            square + of_wide * of_wide
+        }
+    }
+
+    /// Of each law the first of its bins, its shares in those, and the sum of the squares of all.
+    fn each(&self) -> impl Iterator<Item = (usize, &[f64], f64)> {
+        self.of_laws.iter().scan(0, |start, &(first, end, square)| {
+            let own = &self.fine[*start..end];
+            *start = end;
+            Some((first, own, square))
+        })
+    }
+
+    /// What a share in each fine bin is to be multiplied by for the inner product of shares in all bins and these
+    /// numbers.
+    fn factors(&self, noisy: &[f64]) -> Vec<f64> {
+        let of_wide = |bin: usize| self.wide.get(bin).map_or(0.0, |&wide| noisy[wide]);
+        let fine = Bins::Fine.ends().len();
+        (0..fine).map(|bin| noisy[bin] + of_wide(bin)).collect()
+    }
 }
 
 /// A noisy histogram.
 #[derive(Debug)]
 pub(super) struct Seen<'a> {
-    /// Shares of the laws in its bins, law by law.
-    pub shares: &'a [f64],
+    /// Shares of the laws in its bins.
+    pub shares: &'a Shares,
     /// Numbers in its bins.
     pub noisy: &'a [f64],
     /// Standard deviation of the noise on each.
     pub sigma: f64,
-}
-
-/// How far laws lie beyond a window, in half widths, and the least deviation of those that do. Without them 1000
-/// targets whose bounds are 200 000 deviations apart have an R^2 of -13 in one fit of 300 at epsilon 0.3, with them one
-/// of -.4.
-const BEYOND: (f64, f64) = (3.0, 0.1);
-/// Deviations beyond which a law has nothing, nearly.
-const FAR: f64 = 6.0;
-/// Deviation of values that are all one.
-const LEAST: f64 = 1e-6;
-
-/// Shares at the low end of laws of values that are at one end or the other.
-const AT_LOW_END: [f64; 11] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
-
-#[derive(Debug)]
-enum Shape {
-    Normal,
-    /// Such a share at the low end, and the others at the high one.
-    Ends(f64),
-}
-
-#[derive(Debug)]
-struct Law {
-    shape: Shape,
-    middle: f64,
-    deviation: f64,
-    /// Logarithms of what is expected where a feature is zero at the low end, at the high end, and elsewhere.
-    expected: [f64; 3],
-}
-
-impl Law {
-    /// Its share up to a place.
-    fn up_to(&self, place: f64) -> f64 {
-        match self.shape {
-            Shape::Normal => match (place - self.middle) / self.deviation {
-                FAR.. => 1.0,
-                x if x <= -FAR => 0.0,
-                x => normal::cdf(x),
-            },
-            Shape::Ends(_) if place < -1.0 => 0.0,
-            Shape::Ends(_) if place >= 1.0 => 1.0,
-            Shape::Ends(low) => low,
-        }
-    }
-
-    /// Of values at both ends, this share of them at the low one.
-    fn at_ends(low: f64) -> Self {
-        Self {
-            shape: Shape::Ends(low),
-            middle: 1.0 - 2.0 * low,
-            deviation: 2.0 * (low * (1.0 - low)).sqrt(),
-            expected: [-(AT_LOW_END.len() as f64).ln(); 3],
-        }
-    }
-
-    /// Of one deviation, with these middles.
-    fn all(deviation: f64, middles: Vec<f64>) -> impl Iterator<Item = Self> {
-        let near = move |middle: f64| 1.0 + middle < HISTOGRAM_NEAR * deviation;
-        let n_near = middles.iter().filter(|&&middle| near(middle)).count() as f64;
-        let anywhere = 1.0 / middles.len() as f64;
-        let expected = move |near: bool| {
-            let share = if near { 1.0 / n_near } else { 0.0 };
-            HISTOGRAM_NEAR_SHARE * share + (1.0 - HISTOGRAM_NEAR_SHARE) * anywhere
-        };
-        middles.into_iter().map(move |middle| Self {
-            shape: Shape::Normal,
-            middle,
-            deviation,
-            expected: [expected(near(middle)), expected(near(-middle)), anywhere].map(f64::ln),
-        })
-    }
 }
 
 /// Answers of so many records a unit.
@@ -159,58 +164,46 @@ pub(super) fn in_records(noisy: &[i64], unit: f64) -> Vec<f64> {
 
 impl Laws {
     /// Of values that lie within [-1, 1].
-    pub(super) fn within() -> Self {
-        Self::up_to(1.0)
+    pub(super) fn within() -> &'static Self {
+        static LAWS: LazyLock<Laws> = LazyLock::new(|| Laws::of(law::within()));
+        &LAWS
     }
 
     /// The same, or of values at both ends, which are together as likely as normal ones of one deviation.
-    pub(super) fn within_or_at_ends() -> Self {
-        let Self { mut laws } = Self::within();
-        laws.extend(AT_LOW_END.map(Law::at_ends));
-        Self { laws }
+    pub(super) fn within_or_at_ends() -> &'static Self {
+        static LAWS: LazyLock<Laws> =
+            LazyLock::new(|| Laws::of(law::within().into_iter().chain(law::at_ends()).collect()));
+        &LAWS
     }
 
     /// Of values around [-1, 1], and beyond: a window may have lost them.
-    pub(super) fn around() -> Self {
-        Self::up_to(BEYOND.0)
+    pub(super) fn around() -> &'static Self {
+        static LAWS: LazyLock<Laws> = LazyLock::new(|| Laws::of(law::around()));
+        &LAWS
     }
 
-    /// Laws that are spread as widely as [`BEYOND`] says lie up to a distance from 0, others within [-1, 1].
-    fn up_to(distance: f64) -> Self {
-        let of_deviation = |step: i32| {
-            let deviation = WIDEST * 0.5f64.powf(0.5 * f64::from(step));
-            let most = if deviation < BEYOND.1 { 1.0 } else { distance };
-            let count = (2.0 * most / (APART * deviation)).ceil();
-            let middle = |i: usize| most * (-1.0 + (2.0 * i as f64 + 1.0) / count);
-            Law::all(deviation, (0..count as usize).map(middle).collect())
+    fn of(laws: Vec<Law>) -> Self {
+        let own = Default::default();
+        Self { laws, own }
+    }
+
+    /// Shares of each in the bins of a window in whose units the laws are.
+    pub(super) fn own_shares(&self, bins: Bins) -> &Shares {
+        let of = match bins {
+            Bins::Fine => 0,
+            Bins::FineAndWide => 1,
         };
-        let laws = (0..DEVIATIONS).flat_map(of_deviation);
-        // Values that are nearly all at an end.
-        let ends = Law::all(LEAST, vec![-1.0, 1.0]);
-        Self {
-            laws: laws.chain(ends).collect(),
-        }
+        self.own[of].get_or_init(|| self.shares(bins, |place| place))
     }
 
-    /// Shares of each in the bins of a window, law by law; `place` says where in units of the laws what is in units of
-    /// the window.
-    pub(super) fn shares(&self, bins: Bins, place: impl Fn(f64) -> f64) -> Vec<f64> {
+    /// Shares of each in the bins of a window; `place` says where in units of the laws what is in units of the window.
+    pub(super) fn shares(&self, bins: Bins, place: impl Fn(f64) -> f64) -> Shares {
         // What is beyond the window is in the bins at its ends.
         let mut ends: Vec<f64> = (Bins::Fine.ends().iter())
             .map(|&(_, high)| place(high))
             .collect();
         ends.pop();
-        let parts = bins.parts();
-        let mut up_to = vec![0.0; ends.len() + 2];
-        up_to[ends.len() + 1] = 1.0;
-        let mut shares = Vec::with_capacity(self.laws.len() * parts.len());
-        for law in &self.laws {
-            for (share, &end) in up_to[1..].iter_mut().zip(&ends) {
-                *share = law.up_to(end);
-            }
-            shares.extend((parts.iter()).map(|part| up_to[part.end] - up_to[part.start]));
-        }
-        shares
+        Shares::new(&self.laws, bins, &ends)
     }
 
     /// After histograms of n values.
@@ -219,10 +212,15 @@ impl Laws {
             .map(|law| law.expected[zero as usize])
             .collect();
         for one in seen.iter() {
-            let each = one.shares.chunks_exact(one.noisy.len());
-            for (log, shares) in logs.iter_mut().zip(each) {
-                let off = (shares.iter().zip(one.noisy)).map(|(share, h)| (h - n * share).powi(2));
-                *log -= 0.5 * off.sum::<f64>() / (one.sigma * one.sigma);
+            // Of the squares of what is off all but the sum over h^2, which laws share.
+            let precision = 1.0 / (one.sigma * one.sigma);
+            let factors = one.shares.factors(one.noisy);
+            for (log, (first, shares, square)) in logs.iter_mut().zip(one.shares.each()) {
+                let products = shares
+                    .iter()
+                    .zip(&factors[first..])
+                    .map(|(share, h)| share * h);
+                *log += precision * n * (products.sum::<f64>() - 0.5 * n * square);
             }
         }
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -246,13 +244,36 @@ impl Laws {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::normal;
 
     const BOTH: Bins = Bins::FineAndWide;
+
+    /// The shares of each law in all bins, fine and wide ones, or fine ones alone.
+    fn in_all_bins(shares: &Shares) -> Vec<Vec<f64>> {
+        let bins = if shares.wide.is_empty() {
+            Bins::Fine
+        } else {
+            BOTH
+        };
+        let dense = |(first, own, square): (usize, &[f64], f64)| {
+            let mut all = vec![0.0; bins.ends().len()];
+            for (bin, share) in (first..).zip(own) {
+                all[bin] += share;
+                if let Some(&wide) = shares.wide.get(bin) {
+                    all[wide] += share;
+                }
+            }
+            let squares: f64 = all.iter().map(|share| share * share).sum();
+            assert!((squares - square).abs() < 1e-12, "{all:?}");
+            all
+        };
+        shares.each().map(dense).collect()
+    }
 
     /// After one histogram of 1000 values in units of the laws.
     fn posterior(noisy: &[f64], sigma: f64, zero: Zero) -> Posterior {
         let laws = Laws::within();
-        let shares = &laws.shares(BOTH, |place| place);
+        let shares = laws.own_shares(BOTH);
         let seen = Seen {
             shares,
             noisy,
@@ -314,7 +335,7 @@ mod tests {
     #[test]
     fn values_at_both_ends_are_found() {
         let laws = Laws::within_or_at_ends();
-        let shares = &laws.shares(BOTH, |place| place);
+        let shares = laws.own_shares(BOTH);
         let found = |noisy: &[f64]| {
             let sigma = 60.0;
             let seen = Seen {
@@ -406,11 +427,42 @@ mod tests {
         assert!((mean(Zero::Low) + mean(Zero::High)).abs() < 1e-5);
     }
 
+    /// Laws weigh as their squared distances from what was seen say.
+    #[test]
+    fn laws_weigh_by_what_they_are_off() {
+        let laws = Laws::within();
+        let (n, sigma) = (1000.0, 80.0);
+        let mut noisy = histogram(0.3, 0.1, n);
+        (noisy.iter_mut().enumerate()).for_each(|(k, h)| *h += 80.0 * (k as f64).sin());
+        let log = |(law, shares): (&Law, &Vec<f64>)| {
+            let off =
+                (shares.iter().zip(&noisy)).map(|(share, h)| ((h - n * share) / sigma).powi(2));
+            law.expected[Zero::Low as usize] - 0.5 * off.sum::<f64>()
+        };
+        let shares = in_all_bins(laws.own_shares(BOTH));
+        let logs: Vec<f64> = laws.laws.iter().zip(&shares).map(log).collect();
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights = || logs.iter().map(|log| (log - most).exp());
+        let mean = |of: fn(&Law) -> f64| {
+            let weighed = weights()
+                .zip(&laws.laws)
+                .map(|(weight, law)| weight * of(law));
+            weighed.sum::<f64>() / weights().sum::<f64>()
+        };
+        let found = posterior(&noisy, sigma, Zero::Low);
+        assert!(
+            (found.mean - mean(|law| law.middle)).abs() < 1e-9,
+            "{found:?}"
+        );
+        let spread = mean(|law| law.deviation.ln()).exp();
+        assert!((found.spread / spread - 1.0).abs() < 1e-9, "{found:?}");
+    }
+
     /// Histograms of the same window tell together what one of them tells with all their precision.
     #[test]
     fn histograms_add_up() {
         let laws = Laws::within();
-        let shares = &laws.shares(BOTH, |place| place);
+        let shares = laws.own_shares(BOTH);
         let mut noisy = histogram(0.3, 0.1, 1000.0);
         (noisy.iter_mut().enumerate()).for_each(|(k, h)| *h += 40.0 * (k as f64).sin());
         let noisy = &noisy[..];
@@ -435,10 +487,13 @@ mod tests {
     #[test]
     fn shares_are_those_of_the_window() {
         let laws = Laws::within();
-        for (middle, half) in [(0.3, 0.2), (-1.5, 4.0), (0.0, 1.0)] {
-            let shares = laws.shares(BOTH, |place| middle + half * place);
-            let bins = BOTH.ends();
-            for (law, shares) in laws.laws.iter().zip(shares.chunks_exact(bins.len())) {
+        let windows = [(0.3, 0.2), (-1.5, 4.0), (0.0, 1.0)];
+        for ((middle, half), bins) in
+            (windows.into_iter()).flat_map(|window| [(window, BOTH), (window, Bins::Fine)])
+        {
+            let shares = laws.shares(bins, |place| middle + half * place);
+            let bins = bins.ends();
+            for (law, shares) in laws.laws.iter().zip(&in_all_bins(&shares)) {
                 let at = |end: f64| match end {
                     ..=-1.0 => 0.0,
                     1.0.. => 1.0,
@@ -457,14 +512,12 @@ mod tests {
     #[test]
     fn lost_values_are_found_again() {
         let (lost, laws) = ((0.6, 0.2), Laws::around());
-        let shares = [
-            laws.shares(BOTH, |place| (place - lost.0) / lost.1),
-            laws.shares(BOTH, |place| place),
-        ];
+        let moved = laws.shares(BOTH, |place| (place - lost.0) / lost.1);
+        let shares = [&moved, laws.own_shares(BOTH)];
         // 0.15 and 0.02 in units of all, (0.15 - 0.6)/0.2 = -2.25 and 0.1 in those of the window.
         let noisy = [histogram(0.15, 0.02, 1000.0), histogram(-2.25, 0.1, 1000.0)];
         let seen = [0, 1].map(|k| Seen {
-            shares: &shares[k],
+            shares: shares[k],
             noisy: &noisy[k],
             sigma: 100.0,
         });

@@ -1,8 +1,9 @@
 //! Middle and spread of the targets of few records: histograms of ever smaller windows.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::spread::{Laws, NARROW, Posterior, Seen, Zero, in_records};
+use super::spread::{Laws, NARROW, Posterior, Seen, Shares, Zero, in_records};
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::defaults::{
@@ -55,18 +56,22 @@ impl TargetWindows {
         let mut window = self.whole();
         let mut all: Vec<Numbers> = Vec::new();
         // Of the histograms in turn, in units of the window: as long as it stays they do.
-        let mut shares: Vec<Vec<f64>> = Vec::new();
+        let mut shares: Vec<Cow<'static, Shares>> = Vec::new();
         loop {
             let noisy = session.ask(&self.0, window)?;
             all.push((window, in_records(&noisy, self.0.unit())));
             let laws = if window == self.whole() {
-                &within
+                within
             } else {
-                &around
+                around
             };
-            for (of, _) in &all[shares.len()..] {
-                let place = |place: f64| window.place(of.at(place));
-                shares.push(laws.shares(self.0.bins(), place));
+            for &(of, _) in &all[shares.len()..] {
+                let bins = self.0.bins();
+                shares.push(if of == window {
+                    Cow::Borrowed(laws.own_shares(bins))
+                } else {
+                    Cow::Owned(laws.shares(bins, |place| window.place(of.at(place))))
+                });
             }
             let found = self.found(laws, &all, &shares, window);
             let middle = window.at(found.mean);
@@ -96,7 +101,7 @@ impl TargetWindows {
         &self,
         laws: &Laws,
         all: &[Numbers],
-        shares: &[Vec<f64>],
+        shares: &[Cow<'_, Shares>],
         window: Window,
     ) -> Posterior {
         let statement = self.0.statement();
