@@ -22,6 +22,7 @@ from dpsparse import (
     InvalidDataError,
     InvalidTypeError,
     Logistic,
+    NoisyNewton,
     OutputPerturbation,
     PrivateScaler,
     PrivateSparseClassifier,
@@ -158,15 +159,37 @@ def test_counts_beyond_all_machines_are_too_large_and_not_negative(count):
 
 
 @pytest.mark.parametrize("norm", ["linf", "simplex", DisjointGroups([0, 0, 1]), GroupLasso([[0, 1], [2]])])
-@pytest.mark.parametrize("mechanism", ["sgd-output", SgdOutput(n_passes=2)])
-def test_a_norm_is_refused_where_no_option_is_about_it(norm, mechanism):
+@pytest.mark.parametrize(
+    ("mechanism", "without"),
+    [
+        ("sgd-output", ""),
+        (SgdOutput(n_passes=2), ""),
+        ("noisy-newton", " without alpha or radius or threshold"),
+        (NoisyNewton(clip=0.5), " without alpha or radius or threshold"),
+        ("noisy-proximal-gradient", " without alpha"),
+        ("output-perturbation", " without alpha or threshold"),
+        ("objective-perturbation", " without alpha or threshold"),
+    ],
+)
+def test_a_norm_is_refused_where_no_option_is_about_it(norm, mechanism, without):
+    match = f"^norm is not used by {mechanism if isinstance(mechanism, str) else mechanism.name}{without}; leave it"
     for estimator in (
         classifier(norm=norm, mechanism=mechanism, n_iter=None),
         regressor(norm=norm, mechanism=mechanism, n_iter=None, loss="huber"),
     ):
-        with pytest.raises(InvalidArgumentError, match=r"^norm is not used by sgd-output"):
+        with pytest.raises(InvalidArgumentError, match=match):
             estimator.plan(1000, 3)
-        refused(estimator, error=InvalidArgumentError, match="^norm is not used by sgd-output")
+        refused(estimator, error=InvalidArgumentError, match=match)
+
+
+def test_a_norm_is_taken_where_an_option_is_about_it():
+    groups = DisjointGroups([0, 0, 1])
+    for mechanism in ("noisy-newton", "noisy-proximal-gradient", "output-perturbation", "objective-perturbation"):
+        for alpha in (0.0, 0.1):  # none is a penalty, too: the first of a path
+            assert classifier(norm=groups, mechanism=mechanism, n_iter=None, alpha=alpha).plan(1000, 3)
+    assert classifier(norm=groups, mechanism="noisy-newton", n_iter=None, radius=1.0).plan(1000, 3)
+    assert classifier(norm=groups, mechanism=NoisyNewton(threshold=0.1), n_iter=None).plan(1000, 3)
+    assert classifier(norm=groups, mechanism="select-refit", n_iter=None).plan(1000, 3)
 
 
 def test_frank_wolfe_by_name_takes_no_alpha():
