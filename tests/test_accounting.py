@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import mp, mpf
 
 import dpsparse
 from dpsparse import privacy
@@ -81,6 +81,23 @@ def test_gaussian_epsilon(log_delta, ratio):
     ours = of(GaussianEvent(1.0, 1.0 / ratio)).epsilon(delta)
     assert mpf(ours) >= truth
     assert mpf(ours) <= truth * (1 + mpf("1e-8")) + mpf(ratio) * mpf("1e-9")
+
+
+@pytest.mark.parametrize("ratio", [17.0, 26.3137, 29.0, 29.9])
+@pytest.mark.parametrize("epsilon", [590.0, 601.0, 642.2, 665.827, 700.0, 709.7, 710.0, 750.0, 1000.0])
+def test_noise_beside_a_pure_event_where_exponentials_overflow(ratio, epsilon):
+    """e^epsilon is infinite from 709.8 on, and the tail beside it next to the smallest float."""
+    ours = of(GaussianEvent(ratio, 1.0), PureEvent(1e-3)).delta(epsilon)
+    small = mpf(1e-3)
+    likely = 1 / (1 + mp.exp(-small))
+    truth = likely * reference.gaussian_delta(mpf(epsilon) - small, mpf(ratio))
+    truth += (1 - likely) * reference.gaussian_delta(mpf(epsilon) + small, mpf(ratio))
+    assert mpf(ours) >= truth
+    if truth > mpf("1e-200"):  # far below, other bounds of the accountant take over
+        above(ours, truth, 1e-6)
+    assert mpf(of(GaussianEvent(ratio, 1.0), ExponentialEvent(1e-3)).delta(epsilon)) >= reference.gaussian_delta(
+        epsilon, mpf(ratio)
+    )
 
 
 def test_gaussian_at_zero():

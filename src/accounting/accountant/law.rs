@@ -1,6 +1,7 @@
 //! Laws of privacy losses on even grids, and the products that stand for the composition of independent parts.
 
 use super::curve::Curve;
+use crate::accounting::event::gaussian;
 use crate::numeric::directed::{add_up, up};
 use crate::numeric::kernel::for_wide_vectors;
 use crate::numeric::normal::cdf;
@@ -182,16 +183,25 @@ impl Law {
     }
 }
 
+/// Largest epsilon and b for which e^epsilon and Phi(-b) are numbers of full precision, in time: neither infinite nor
+/// next to the smallest floats.
+const PRECISE: (f64, f64) = (600.0, 37.0);
+
 /// delta of Gaussian noise at an epsilon of either sign, rounded up: Phi(-a) - e^epsilon Phi(-b), a = epsilon/ratio -
-/// ratio/2, b = a + ratio ([`gaussian`](crate::accounting::event::gaussian) has a form without cancellation, at ten
-/// times the time). The terms have relative errors of (4 + 2 a^2) u and (8 + 2 b^2) u, of which the rounding of a and b
-/// makes at most 4 u (1 + |a| + |b|)^2 more; the second is at most the first.
+/// ratio/2, b = a + ratio. The terms have relative errors of (4 + 2 a^2) u and (8 + 2 b^2) u, of which the rounding of
+/// a and b makes at most 4 u (1 + |a| + |b|)^2 more; the second is at most the first.
+///
+/// Beyond [`PRECISE`] it is [`gaussian::delta`], which forms neither term, at ten times the time. Below 0 the second
+/// term needs no precision where b is large: it is next to nothing beside the first, which is then 1/2 at least.
 fn shifted(epsilon: f64, ratio: f64) -> f64 {
     if ratio == 0.0 {
         return -epsilon.min(0.0).exp_m1();
     }
     let (shift, half) = (epsilon / ratio, 0.5 * ratio);
     let (a, b) = (shift - half, shift + half);
+    if epsilon > 0.0 && (epsilon > PRECISE.0 || b > PRECISE.1) {
+        return gaussian::delta(epsilon, ratio);
+    }
     let (near, far) = (cdf(-a), epsilon.exp() * cdf(-b));
     let size = 1.0 + a.abs() + b.abs();
     (near - far).max(0.0) + (32.0 + 8.0 * size * size) * UNIT * near + f64::MIN_POSITIVE
@@ -201,7 +211,7 @@ fn shifted(epsilon: f64, ratio: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::accounting::accountant::choices;
-    use crate::accounting::event::{gaussian, randomised_response};
+    use crate::accounting::event::randomised_response;
 
     fn close(ours: f64, truth: f64) {
         assert!(
@@ -223,6 +233,44 @@ mod tests {
                     *value * (1.0 - 1e-10),
                 );
             }
+        }
+    }
+
+    /// What is lost besides makes noise tell no less, also where e^epsilon is no number any more: one event more never
+    /// lowers delta.
+    #[test]
+    fn noise_alone_is_never_above_noise_and_more() {
+        let laws =
+            [(1e-3, 1), (1e-3, 4), (0.5, 2)].map(|(epsilon, n)| Law::of_responses(epsilon, n));
+        for ratio in [1e-3, 0.1, 1.0, 3.7, 17.0, 26.3137, 29.0, 29.9, 30.0] {
+            for epsilon in (0..=2000).map(|k| 0.5 * f64::from(k)) {
+                let alone = gaussian::delta(epsilon, ratio) * (1.0 - 1e-11);
+                for law in &laws {
+                    let both = law.delta(epsilon, ratio);
+                    assert!(
+                        both >= alone && both.is_finite(),
+                        "{ratio} {epsilon}: {both} {alone}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Both forms of the curve of noise are one, where each takes over from the other.
+    #[test]
+    fn both_forms_of_a_curve_meet() {
+        for ratio in [0.3, 1.0, 8.0, 17.0, 29.0] {
+            let at = PRECISE.0.min((PRECISE.1 - 0.5 * ratio) * ratio);
+            let [below, above] =
+                [1.0 - 1e-9, 1.0 + 1e-9].map(|times| (at * times, shifted(at * times, ratio)));
+            assert!(
+                below.1 >= gaussian::delta(below.0, ratio) * (1.0 - 1e-11),
+                "{ratio}"
+            );
+            assert!(
+                (below.1 / above.1 - 1.0).abs() < 1e-5,
+                "{ratio}: {below:?} {above:?}"
+            );
         }
     }
 
