@@ -182,6 +182,27 @@ def test_a_norm_is_refused_where_no_option_is_about_it(norm, mechanism, without)
         refused(estimator, error=InvalidArgumentError, match=match)
 
 
+@pytest.mark.parametrize("norm", ["linf", DisjointGroups([0, 0, 1]), GroupLasso([[0, 1], [2]])])
+def test_a_norm_beside_a_ridge_alone_is_refused(norm):
+    for arguments in ({"n_iter": None}, {"n_iter": None, "scale": None}):
+        for make in (classifier, regressor):
+            refused(make(norm=norm, ridge=0.01, **arguments), error=InvalidArgumentError, match="^norm is not used by")
+
+
+@pytest.mark.parametrize("norm", ["linf", DisjointGroups([0, 0, 1]), GroupLasso([[0, 1], [2]])])
+@pytest.mark.parametrize("others", [{"scale": None}, {"scale": "private"}, {"fit_intercept": False}, {"n_iter": 20}])
+def test_auto_takes_a_penalty_of_any_norm_with_a_prox(norm, others):
+    for make in (classifier, regressor):
+        plan = make(**({"n_iter": None, "norm": norm, "alpha": 0.01} | others)).plan(1000, 3)
+        assert "noisy-proximal-gradient" in plan.mechanism
+
+
+def test_truth_values_of_numpy_are_truth_values():
+    for yes in (np.True_, 1):
+        plans = [regressor(n_iter=None, alpha=0.01, fit_intercept=value).plan(1000, 3) for value in (True, yes)]
+        assert plans[0].mechanism == plans[1].mechanism
+
+
 def test_a_norm_is_taken_where_an_option_is_about_it():
     groups = DisjointGroups([0, 0, 1])
     for mechanism in ("noisy-newton", "noisy-proximal-gradient", "output-perturbation", "objective-perturbation"):
@@ -196,7 +217,9 @@ def test_frank_wolfe_by_name_takes_no_alpha():
     for make in (classifier, regressor):
         refused(make(mechanism="frank-wolfe", alpha=1.0), error=InvalidArgumentError, match="alpha")
         refused(make(mechanism="penalised-frank-wolfe"), error=InvalidArgumentError, match="alpha")
-        refused(make(alpha=1.0, norm="linf"), error=InvalidArgumentError, match="norm")
+        refused(
+            make(mechanism="penalised-frank-wolfe", alpha=1.0, norm="linf"), error=InvalidArgumentError, match="norm"
+        )
 
 
 @pytest.mark.parametrize(("name", "value"), [case for case in CASES if case.values[0] != "classes"])

@@ -224,7 +224,7 @@ def test_columns_of_files_come_by_their_names_alone_and_in_order(tmp_path):
         assert block == table.select(columns)
 
 
-def test_files_that_change_are_refused_as_such(tmp_path):
+def test_files_that_change_are_refused_as_such(tmp_path, monkeypatch):
     """They ended in arrow's own KeyError, which holds no record, but is no error of ours."""
     import pyarrow.parquet as pq
 
@@ -234,14 +234,78 @@ def test_files_that_change_are_refused_as_such(tmp_path):
         pq.write_table(table, tmp_path / f"{number}.parquet")
     source = blocks.from_parquet(tmp_path)
     pq.write_table(table.drop_columns([NAMES[1]]), tmp_path / "1.parquet")
-    with pytest.raises(InvalidDataError, match="no longer has each of the columns once"):
+    with pytest.raises(InvalidDataError, match="has changed since"):
         list(source)
+    with monkeypatch.context() as patched:  # a file system that tells neither sizes nor times
+        patched.setattr(blocks, "_check_stamps", lambda dataset, stamps: None)
+        with pytest.raises(InvalidDataError, match="no longer has each of the columns once"):
+            list(source)
     twice = pa.Table.from_arrays([*table.columns, table.column(0)], names=[*table.column_names, NAMES[0]])
     pq.write_table(twice, tmp_path / "1.parquet")
     with pytest.raises(InvalidDataError, match=f"several columns of the name '{NAMES[0]}'"):
         blocks.from_parquet(tmp_path)
     with pytest.raises(InvalidArgumentError, match="name each file of a folder"):
         blocks.from_parquet([str(tmp_path)])
+
+
+@pytest.mark.parametrize("make", ["from_parquet", "from_arrow"])
+@pytest.mark.parametrize("what", ["rows", "columns"])
+def test_files_that_are_written_anew_have_no_targets_beside_other_rows(make, what, tmp_path):
+    """The target is read apart from the features: a person would be behind two records."""
+    import pyarrow.dataset
+    import pyarrow.parquet as pq
+
+    X, scores = made()
+    table = pa.table({**dict(zip(NAMES, X.T, strict=True)), "y": scores})
+    there = tmp_path / "records.parquet"
+    pq.write_table(table, there)
+    source = blocks.from_parquet(there) if make == "from_parquet" else blocks.from_arrow(pyarrow.dataset.dataset(there))
+    before = estimator("reals").fit(source, "y").coef_
+    np.testing.assert_array_equal(estimator("reals").fit(source, "y").coef_, before)
+    features, target = source.with_target("y")
+    anew = table.take(pa.array(np.arange(N)[::-1])) if what == "rows" else table.select([*table.column_names][::-1])
+    pq.write_table(anew, tmp_path / "new.parquet")
+    (tmp_path / "new.parquet").replace(there)
+    for X_, y in ((source, "y"), (features, target)):
+        with pytest.raises(InvalidDataError, match="has changed since"):
+            estimator("reals").fit(X_, y)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (pa.int64(), pa.timestamp("us")),
+        (pa.int32(), pa.date32()),
+        (pa.int64(), pa.duration("us")),
+        (pa.float64(), pa.string()),
+        (pa.int64(), pa.bool_()),
+    ],
+)
+@pytest.mark.parametrize("place", ["x0", "y"])
+def test_columns_of_another_kind_in_a_later_file_are_refused(first, second, place, tmp_path):
+    """Arrow makes numbers of them: microseconds of a date, and what a text says."""
+    import pyarrow.parquet as pq
+
+    X, scores = made()
+    table = pa.table({**dict(zip(NAMES, X.T, strict=True)), "y": scores})
+    for number, kind in enumerate((first, second)):
+        ones = pa.array(np.ones(N, dtype=np.int32)).cast(pa.int64() if kind != pa.date32() else pa.int32()).cast(kind)
+        column = table.column_names.index(place)
+        pq.write_table(table.set_column(column, place, ones), tmp_path / f"{number}.parquet")
+    with pytest.raises(InvalidDataError, match=f"in the column '{place}', where the first file has"):
+        blocks.from_parquet(tmp_path)
+
+
+def test_columns_of_other_sizes_of_numbers_are_numbers(tmp_path):
+    import pyarrow.parquet as pq
+
+    kinds = [pa.float64(), pa.int8(), pa.float32(), pa.null()]
+    for number, kind in enumerate(kinds):
+        values = pa.nulls(4, kind) if kind == pa.null() else pa.array([1, 0, 1, 1]).cast(kind)
+        pq.write_table(pa.table({"x": values}), tmp_path / f"{number}.parquet")
+    source = blocks.from_parquet(tmp_path)
+    entries = np.concatenate(list(source.arrays()))[:, 0]
+    np.testing.assert_array_equal(entries, [1, 0, 1, 1] * 3 + [np.nan] * 4)
 
 
 def chained(error):

@@ -338,8 +338,8 @@ def from_parquet(
     InvalidTypeError
         For what is no path.
     InvalidDataError
-        For a file that is no Parquet, or lacks a column that the first one has; in a fit, for one that is damaged, or
-        whose columns are not of the types of the first one.
+        For a file that is no Parquet, lacks a column that the first one has, or has another kind of entries in it
+        (numbers, text, dates); in a fit, for one that was written anew since or is damaged.
     InvalidArgumentError
         As of :func:`from_arrow`.
 
@@ -407,7 +407,8 @@ def from_arrow(
     InvalidTypeError
         For what is neither a dataset nor a table.
     InvalidDataError
-        For a dataset that cannot be read, or a file of it without one of the columns; no message holds a value.
+        For a dataset that cannot be read, or a file of it without one of the columns or with another kind of entries in
+        one; in a fit, for a file that was written anew since. No message holds a value.
 
     Examples
     --------
@@ -439,12 +440,18 @@ def _of_dataset(
         raise InvalidArgumentError(f"columns names {missing[0]!r:.60}, which the dataset does not have")
     step = _rows(rows, len(names))
 
+    stamps = _read(lambda: _stamps(dataset))
+
     def factory() -> Iterator[Any]:
+        _check_stamps(dataset, stamps)
         read = _read(lambda: batches(dataset, names, step))
-        return iter(lambda: _read(lambda: next(read, None)), None)
+        yield from iter(lambda: _read(lambda: next(read, None)), None)
+        _check_stamps(dataset, stamps)
 
     def column(name: str) -> npt.NDArray[Any]:
+        _check_stamps(dataset, stamps)
         values: npt.NDArray[Any] = _read(lambda: dataset.to_table(columns=[name]).column(name).to_numpy())
+        _check_stamps(dataset, stamps)
         return values
 
     n_samples = _read(dataset.count_rows)
@@ -563,6 +570,28 @@ def _read(step: Callable[[], Any]) -> Any:
     )  # outside the except clause: nothing is chained
 
 
+def _stamps(dataset: Any) -> dict[str, tuple[int | None, int | None]]:
+    """Size and time of each file of a dataset that is there; parts in memory are none."""
+    files: dict[str, tuple[int | None, int | None]] = {}
+    for fragment in dataset.get_fragments():
+        path, system = getattr(fragment, "path", None), getattr(fragment, "filesystem", None)
+        if path and system is not None:
+            found = system.get_file_info(path)
+            if found.is_file:
+                files[path] = (found.size, found.mtime_ns)
+    return files
+
+
+def _check_stamps(dataset: Any, stamps: dict[str, tuple[int | None, int | None]]) -> None:
+    """Refuse files that were written anew since: the target is read apart from the features, and whoever stood behind
+    two records would be protected half as well."""
+    now = _read(lambda: _stamps(dataset))
+    if any(now.get(path, stamp) != stamp for path, stamp in stamps.items()):
+        raise InvalidDataError(
+            "a file of the dataset has changed since its blocks were made, or is damaged: make the blocks anew"
+        )
+
+
 def _not_once(names: Iterable[str], there: Iterable[str]) -> list[str]:
     """The names that are not there, or more than once."""
     times = Counter(there)
@@ -574,19 +603,48 @@ def _check_fragments(dataset: Any, names: Iterable[str]) -> None:
     from pyarrow.dataset import get_partition_keys
 
     for fragment in dataset.get_fragments():
-        there = [*fragment.physical_schema.names, *get_partition_keys(fragment.partition_expression)]
+        schema = fragment.physical_schema
+        there = [*schema.names, *get_partition_keys(fragment.partition_expression)]
+        path = getattr(fragment, "path", None)
+        # Folders may be called after values: "city=Paris".
+        shown = path if path is None or "=" not in path else path.rpartition("/")[2]
+        where = "a part of the dataset" if shown is None else repr(shown)[-200:]
         wrong = _not_once(names, there)
         if wrong:
-            path = getattr(fragment, "path", None)
-            # Folders may be called after values: "city=Paris".
-            shown = path if path is None or "=" not in path else path.rpartition("/")[2]
-            where = "a part of the dataset" if shown is None else repr(shown)[-200:]
             if wrong[0] in there:
                 raise InvalidDataError(f"{where} has several columns of the name {wrong[0]!r:.60}: names must differ")
             raise InvalidDataError(
                 f"{where} has no column {wrong[0]!r:.60}, which another file has; if it is missing for all of these "
                 "rows, write it with missing values"
             )
+        # The target may be any other column.
+        for name in set(schema.names) & set(dataset.schema.names) - set(_not_once(schema.names, there)):
+            own, first = schema.field(name).type, dataset.schema.field(name).type
+            if not _alike(own, first):
+                raise InvalidDataError(
+                    f"{where} has {own} in the column {name!r:.60}, where the first file has {first}: write all files "
+                    "with one type"
+                )
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether entries of two types mean the same once arrow has made one of the other: numbers of any size, say."""
+    kinds = {_kind(one), _kind(other)}
+    return len(kinds) == 1 or "null" in kinds
+
+
+def _kind(of: Any) -> str:
+    from pyarrow import types
+
+    if types.is_dictionary(of):
+        return _kind(of.value_type)
+    if types.is_integer(of) or types.is_floating(of) or types.is_decimal(of):
+        return "number"
+    if types.is_string(of) or types.is_large_string(of) or types.is_string_view(of):
+        return "text"
+    if types.is_date(of) or types.is_timestamp(of):
+        return "date"
+    return str(of)  # "null" where there is nothing in the whole file
 
 
 def _texts_of_columns(block: Any) -> tuple[str, ...] | None:

@@ -655,7 +655,8 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
             if _has_units_after_scales(estimator):
                 return _Auto()
             if estimator.alpha is not None:
-                penalised = vertices and estimator.ridge is None
+                by_vertices = isinstance(estimator.norm, str) and estimator.norm in ("l1", "simplex")
+                penalised = vertices and by_vertices and estimator.ridge is None
                 return PenalisedFrankWolfe() if penalised else NoisyProximalGradient()
             if estimator.radius is None and estimator.n_iter is None:
                 return _Auto() if estimator.ridge is None else NoisyProximalGradient()
@@ -688,7 +689,7 @@ def _has_units_after_scales(estimator: Any) -> bool:
         and not isinstance(estimator.norm, Vertices)
         and not (isinstance(estimator.norm, str) and estimator.norm == "simplex")
         and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))
-        and estimator.fit_intercept is True
+        and flag("fit_intercept", estimator.fit_intercept)
         and (weights is None or estimator.radius is None or bool((checked_weights(weights) > 0.0).all()))
     )
 
@@ -765,10 +766,12 @@ def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights
 def _check_norm(options: dict[str, Any], mechanism: Mechanism | _Auto, norm: Any) -> None:
     """Refuse a norm that was asked for where no option that is set is about it."""
     is_default = isinstance(norm, str) and norm == "l1"
-    if is_default or _has_ball(options, mechanism) or isinstance(mechanism, SelectRefit):  # which selects by its groups
+    if is_default or isinstance(mechanism, SelectRefit):  # which selects by its groups
         return
     users = _users_of_norm(options)
-    if all(options[name] is None for name in users):
+    # The choice of "auto" penalises by a norm as much as noise wants, but not where a ridge is all that is asked for.
+    ridge_alone = isinstance(mechanism, _Auto) and options["ridge"] is not None
+    if (ridge_alone or not _has_ball(options, mechanism)) and all(options[name] is None for name in users):
         raise InvalidArgumentError(f"norm is not used by {mechanism.name}{_without(users)}; leave it at 'l1'")
 
 

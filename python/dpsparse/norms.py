@@ -46,10 +46,10 @@ class GroupLasso:
     **Private mechanisms.** Those that see the norm after the noise alone take disjoint groups:
     "noisy-proximal-gradient", "noisy-newton", "mirror-descent", and "dual-frank-wolfe" by noisy iterates;
     "noisy-gradient-frank-wolfe" takes overlapping groups too, since it only minimises over the ball, the convex hull
-    of Euclidean balls of the groups. "output-perturbation", "objective-perturbation" and "sgd-output" rest on a prox
-    that does not expand and whose float error is proved, which holds for disjoint groups. "frank-wolfe",
-    "select-refit" and the selection variant of "dual-frank-wolfe" choose among finitely many vertices, which no
-    Euclidean ball has, and raise ``UnsoundMechanismError``, as do those that need a prox where groups overlap.
+    of Euclidean balls of the groups. "output-perturbation" and "objective-perturbation" rest on a prox that does not
+    expand and whose float error is proved, which holds for disjoint groups. "frank-wolfe", "select-refit" and the
+    selection variant of "dual-frank-wolfe" choose among finitely many vertices, which no Euclidean ball has, and raise
+    ``UnsoundMechanismError``, as do those that need a prox where groups overlap. "sgd-output" knows no norm.
 
     Parameters
     ----------

@@ -38,7 +38,8 @@ impl Deref for Mapped {
     }
 }
 
-/// Whether a directory has room for so many bytes: they are set aside in a file and given back.
+/// Whether a directory has room for so many bytes: they are set aside in a file and given back. Of a file system that
+/// sets nothing aside nobody knows.
 ///
 /// # Errors
 /// What the file system says.
@@ -46,9 +47,24 @@ impl Deref for Mapped {
 pub fn room(directory: &Path, bytes: u64) -> Result<()> {
     if bytes > 0 {
         let file = tempfile::tempfile_in(directory)?;
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
+        set_aside(rustix::fs::fallocate(
+            &file,
+            rustix::fs::FallocateFlags::empty(),
+            0,
+            bytes,
+        ))?;
     }
     Ok(())
+}
+
+/// What it says of a file system to set bytes aside there, where it can.
+#[cfg(target_os = "linux")]
+fn set_aside(said: rustix::io::Result<()>) -> Result<()> {
+    use rustix::io::Errno;
+    match said {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        said => Ok(said?),
+    }
 }
 
 /// Whether a directory has room for a file; how much is not asked of this system.
@@ -63,6 +79,26 @@ pub fn room(directory: &Path, _: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file system that sets nothing aside may have room; a full one has none.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_set_aside_may_be_there() {
+        use rustix::io::Errno;
+        assert!(set_aside(Ok(())).is_ok());
+        for errno in [Errno::OPNOTSUPP, Errno::NOSYS] {
+            assert!(set_aside(Err(errno)).is_ok());
+        }
+        for errno in [
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::FBIG,
+            Errno::ROFS,
+            Errno::IO,
+        ] {
+            assert!(set_aside(Err(errno)).is_err());
+        }
+    }
 
     #[test]
     fn files_hold_what_was_written_and_have_no_name() {

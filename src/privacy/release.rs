@@ -85,7 +85,8 @@ pub fn release_resumably<R>(
         release: None,
     };
     // The ledger may hold what stands in a file.
-    if checkpoint.is_none_or(|path| !path.exists()) {
+    let made = checkpoint.filter(|path| !path.exists());
+    if checkpoint.is_none() || made.is_some() {
         ledger.admits(&entry)?;
     }
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
@@ -106,7 +107,11 @@ pub fn release_resumably<R>(
         None => None,
     };
     entry.release = (transcript.as_ref()).map(|transcript| transcript.release().to_owned());
-    ledger.commit(&entry).map(drop)?;
+    if let Err(refused) = ledger.commit(&entry) {
+        // A file of a release that never began would keep others from its place.
+        made.map(std::fs::remove_file);
+        return Err(refused);
+    }
     let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,
