@@ -533,6 +533,37 @@ def test_steps_of_ones_own_that_fail_show_no_entry(client):
         assert "HIV" not in chained(caught.value)
 
 
+def failures():
+    """What dask raises where records, workers or the scheduler are lost."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import NoWorkerError
+
+    unreachable, lost = "scheduler, through which workers are reached", "are lost"
+    yield CommClosedError(), unreachable, ("gather", "run", "nthreads")
+    yield CancelledError(), lost, ("gather",)
+    yield NoWorkerError.__new__(NoWorkerError), lost, ("gather",)
+
+
+def test_what_dask_loses_is_told_as_such(client, monkeypatch):
+    """It came out as unusable records, or as an error of dask's own."""
+    X, scores = made()
+    parts = parted(X, scores)
+    for failure, told, methods in failures():
+        for method in methods:
+
+            def failing(*arguments, failure=failure, **options):
+                raise failure
+
+            with monkeypatch.context() as patched:
+                patched.setattr(distributed.Client, method, failing)
+                with pytest.raises(WorkersError, match=told) as caught:
+                    estimator("reals").fit(*parts)
+            assert caught.value.__suppress_context__
+    same(estimator("reals").fit(*parts), estimator("reals").fit(X, scores))
+
+
 def test_a_task_of_a_fit_that_has_ended_keeps_no_shard():
     """Tasks that stand in a worker's queue may begin after it was told to forget: their shards were kept for good."""
     _held.forget("ended")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dpsparse import _core
@@ -152,7 +153,8 @@ def _there(client: Any) -> Any:
     """Addresses of the workers that are there."""
     if client.status in ("closing", "closed"):
         raise WorkersError("the client of dask, which reaches the workers that hold the records, was closed")
-    return client.nthreads()
+    with _scheduled():
+        return client.nthreads()
 
 
 def _parts(collection: Any) -> list[Any]:
@@ -169,16 +171,35 @@ def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
         # Scripts with all that is public about very many features may be long.
         warnings.filterwarnings("ignore", message="Sending large graph")
         futures = client.compute(tasks)
+    from concurrent.futures import CancelledError
+
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
+    from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
+    lost = (KilledWorker, CancelledError, NoWorkerError, NoValidWorkerError)
+    passed = (*lost, CommClosedError)
     try:
-        passed = (KilledWorker, CommClosedError)
-        results: list[Any] = computed(lambda: client.gather(futures), passed, "compute() of the collection")
+        with _scheduled():
+            return list(computed(lambda: client.gather(futures), passed, "compute() of the collection"))
+    except lost as error:
+        raise WorkersError(
+            f"the workers that read the records are lost, or were lost again and again: {type(error).__name__}"
+        ) from None
     finally:
         if client.status == "running":
             client.cancel(futures)
-    return results
+
+
+@contextmanager
+def _scheduled() -> Iterator[None]:
+    """Reach the scheduler, or say that it cannot be."""
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except CommClosedError:
+        raise WorkersError("dask's scheduler, through which workers are reached, cannot be reached itself") from None
 
 
 def _read(
@@ -269,16 +290,11 @@ class _Session:
         raise WorkersError("the workers that hold the records are lost again and again")
 
     def _read(self, script: _core.Script, numbers: Iterable[int]) -> list[bytes]:
-        from distributed import KilledWorker
-
         numbers = list(numbers)
         keep = script.reads_records
         key, recipe, told = self._key, self._recipe, self._told
         calls = [(_read, key, k, script.whole(k), recipe, keep, told, *self._rows[k]) for k in numbers]
-        try:
-            results = [_was_read(result) for result in _computed(self._client, calls)]
-        except KilledWorker:
-            raise WorkersError("the workers that read the records are lost again and again") from None
+        results = [_was_read(result) for result in _computed(self._client, calls)]
         for k, (_, address, checksum) in zip(numbers, results, strict=True):
             self._where[k] = address
             self._unchanged.check(k, checksum)
@@ -302,7 +318,8 @@ class _Session:
         plan, lost = self._plan()
         if lost:
             return [], lost
-        answers = self._client.run(_asked, self._key, plan, request, workers=list(plan), on_error="return")
+        with _scheduled():
+            answers = self._client.run(_asked, self._key, plan, request, workers=list(plan), on_error="return")
         replies = []
         for address, numbers in plan.items():
             reply, missing = _replied(answers.get(address), numbers)
@@ -315,7 +332,8 @@ class _Session:
     def close(self) -> None:
         """Let the workers forget the shards; those that are lost have done so."""
         if self._client.status == "running":
-            self._client.run(_held.forget, self._key, on_error="ignore")
+            with suppress(WorkersError), _scheduled():  # which has no workers any more
+                self._client.run(_held.forget, self._key, on_error="ignore")
 
 
 class _Aggregated(_Session):
@@ -344,7 +362,13 @@ class _Aggregated(_Session):
         if not self._are_there():
             raise WorkersError("an aggregator is lost, and no other worker takes its place: fit anew with another one")
         self._turn += 1
+        with _scheduled():
+            return self._totals(plan, request)
+
+    def _totals(self, plan: dict[str, list[int]], request: bytes) -> tuple[list[bytes], list[int]]:
+        """The totals of both aggregators, and the shards that are lost."""
         shared = self._client.run(_shared, self._key, plan, request, self._turn, workers=list(plan), on_error="return")
+        lost = []
         for address, numbers in plan.items():
             lost.extend(_checked(shared.get(address), numbers))
         totals = []
