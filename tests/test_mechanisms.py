@@ -663,6 +663,26 @@ def simulated_loss_delta(epsilon, m, curvature_log, correlation, draws, rng):
     return np.maximum(0.0, -np.expm1(epsilon - loss)).mean()
 
 
+@pytest.mark.parametrize("options", [{"positive": True}, {"norm": "linf", "alpha": 1e-6}])
+def test_objective_perturbation_is_no_worse_at_larger_epsilons(options):
+    """Its ridge was that of an exact minimiser: where a descent ends some way off, noise covered all that there was."""
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.uniform(0, 10, 20_000), generator.uniform(10, 20, 20_000)])
+    y = 0.2 * X[:, 0] + 0.3 * X[:, 1] + 0.3 * generator.normal(size=20_000)
+    for epsilon in (1.0, 4.0, 10.0, 100.0):
+        model = PrivateSparseRegressor(
+            epsilon,
+            1e-6,
+            bounds=(0, 20),
+            y_bounds=(-2, 20),
+            loss="huber",
+            mechanism="objective-perturbation",
+            **options,
+        )
+        assert model.plan(*X.shape).noise_scales[0] < 0.02
+        assert model.fit(X, y).score(X, y) > 0.88  # least squares has .92
+
+
 @pytest.mark.parametrize("draws", [10**6, pytest.param(10**7, marks=pytest.mark.slow)])
 def test_objective_perturbation_covers_simulated_losses(draws):
     rng = np.random.default_rng(5)

@@ -48,16 +48,25 @@ impl Mechanism for ObjectivePerturbation {
         let norm = reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
-            None => default_ridge(&problem, self.noise)?,
+            None => {
+                let penalty = self.options(0.0).penalty(&norm);
+                default_ridge(&problem, self.noise, penalty.as_ref())?
+            }
         };
-        let options = Options {
-            ridge,
-            alpha: self.alpha.unwrap_or(0.0),
-            threshold: self.threshold.unwrap_or(0.0),
-        };
+        let options = self.options(ridge);
         options.check()?;
         let question = tilted(&problem, options.penalty(&norm), ridge, self.noise, &[])?;
         plan_minimiser("objective-perturbation", problem, options, norm, question)
+    }
+}
+
+impl ObjectivePerturbation {
+    fn options(&self, ridge: f64) -> Options {
+        Options {
+            ridge,
+            alpha: self.alpha.unwrap_or(0.0),
+            threshold: self.threshold.unwrap_or(0.0),
+        }
     }
 }
 
@@ -77,25 +86,39 @@ pub(super) fn tilted(
 }
 
 /// The ridge at which the predicted excess is least, by the share of epsilon that ln(1 + kappa) takes there: more ridge
-/// means more bias, but a larger part of epsilon for b and less effect of b.
-fn default_ridge(problem: &Problem, noise: TiltLaw) -> Result<f64> {
+/// means more bias, but a larger part of epsilon for b and less effect of b. Noise that covers the float error counts
+/// where it is felt: without a ridge no step of a proximal descent brings it nearer to the minimiser.
+fn default_ridge(
+    problem: &Problem,
+    noise: TiltLaw,
+    penalty: Option<&(ReviewedNorm, f64)>,
+) -> Result<f64> {
     let delta = problem.validate()?;
     let landscape = problem.landscape();
     let (rows, n) = (problem.row_bound(), problem.n_samples() as f64);
     let moved = problem.statement.changed_contributions() as f64 * problem.lipschitz() * rows;
     let ridge =
         |share: f64| problem.smoothness() * rows * rows / (n * (share * problem.epsilon).exp_m1());
-    let excess = |share: f64| {
+    let allowed = |share: f64| ridge(share).max(problem.least_ridge(rows));
+    let excess = |share: f64, output: f64| {
         let left = (1.0 - share) * problem.epsilon;
         let tilt = match noise {
             TiltLaw::Gaussian => about_gaussian_sigma(moved, left, delta),
             TiltLaw::Gamma => moved / left * (landscape.columns + 1.0).sqrt(),
         };
-        landscape.ridge_excess(ridge(share), tilt / n, 0.0)
+        landscape.ridge_excess(ridge(share), tilt / n, output)
     };
-    let shares = (1..=36).map(|k| 0.5 * 2f64.powf(-0.25 * f64::from(36 - k)));
-    let share = least(shares, excess);
-    let ridge = ridge(share).max(problem.least_ridge(rows));
+    let output = |share: f64| {
+        let minimiser = tilted(problem, penalty.cloned(), allowed(share), noise, &[]);
+        minimiser.map_or(f64::INFINITY, |minimiser| minimiser.output_scale())
+    };
+    let shares = || (1..=36).map(|k| 0.5 * 2f64.powf(-0.25 * f64::from(36 - k)));
+    let mut share = least(shares(), |share| excess(share, 0.0));
+    // Most minimisers are next to exact.
+    if penalty.is_some() && excess(share, output(share)) > 1.01 * excess(share, 0.0) {
+        share = least(shares(), |share| excess(share, output(share)));
+    }
+    let ridge = allowed(share);
     if ridge.is_finite() {
         Ok(ridge)
     } else {

@@ -107,11 +107,9 @@ pub fn release_resumably<R>(
         None => None,
     };
     entry.release = (transcript.as_ref()).map(|transcript| transcript.release().to_owned());
-    if let Err(refused) = ledger.commit(&entry) {
-        // A file of a release that never began would keep others from its place.
-        made.map(std::fs::remove_file);
-        return Err(refused);
-    }
+    let unbegun = made.map(Unbegun);
+    ledger.commit(&entry).map(drop)?;
+    std::mem::forget(unbegun);
     let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,
@@ -123,6 +121,16 @@ pub fn release_resumably<R>(
     let events = core.budget.finished()?;
     let certificate = certified(plan, &core.source, events, resumed);
     Ok(Released { value, certificate })
+}
+
+/// The new file of a release that has not begun, which goes where it never does: it would keep others from its place.
+struct Unbegun<'a>(&'a Path);
+
+impl Drop for Unbegun<'_> {
+    fn drop(&mut self) {
+        // What refused the release is told.
+        let _ = std::fs::remove_file(self.0);
+    }
 }
 
 /// The certificate of a plan that spent, or will spend, these events.
