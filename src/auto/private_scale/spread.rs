@@ -62,8 +62,8 @@ pub(super) struct Posterior {
 #[derive(Debug)]
 pub(super) struct Laws {
     laws: Vec<Law>,
-    /// Their shares in the bins of a window that is theirs, of each kind of bins: no data change them, and they are most
-    /// of the work of a fit of few records.
+    /// Their shares in the bins of a window that is theirs, of each kind of bins: no data change them, and they are
+    /// most of the work of a fit of few records.
     own: [OnceLock<Shares>; 2],
 }
 
