@@ -505,3 +505,23 @@ def test_weights_stay_with_their_rows_where_persons_are_capped():
     places = {value: i for i, value in enumerate(frame["x"])}
     assert (kept == weights[[places[value] for value in np.asarray(X)[:, 0]]]).all()
     assert "sample_weight" in estimator.fit(frame, y, sample_weight=weights).certificate_.unit
+
+
+@pytest.mark.parametrize("largest", [1.0, 4.0, 8.0])
+@pytest.mark.parametrize(("name", "value"), [("ridge", 0.1), ("alpha", 0.008)])
+def test_penalties_stand_beside_the_mean_of_the_shares(largest, name, value):
+    """Whatever the mechanism: shares are so many times as small as their penalties."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (20_000, 3))
+    y = X @ [0.3, -0.2, 0.1] + 0.05 * rng.normal(size=20_000)
+    weights = rng.uniform(0.5, 1.0, 20_000)
+    # Least squares in scaled units, which are those of X and y.
+    gram, moment, theta = (X.T * weights) @ X / 20_000, (X.T * weights) @ y / 20_000, np.zeros(3)
+    for _ in range(2_000):
+        theta = theta - (gram @ theta - moment + (value * theta if name == "ridge" else 0.0))
+        theta = np.sign(theta) * np.maximum(np.abs(theta) - (value if name == "alpha" else 0.0), 0.0)
+    for mechanism in ("auto", "noisy-newton", "noisy-proximal-gradient"):
+        penalty = {name: value / largest}
+        facts = {"bounds": (-1, 1), "y_bounds": (-1, 1), "max_weight": largest, "random_state": 0}
+        model = PrivateSparseRegressor(1e5, 1e-6, mechanism=mechanism, **facts, **penalty)
+        np.testing.assert_allclose(model.fit(X, y, sample_weight=weights).coef_, theta, atol=0.01)

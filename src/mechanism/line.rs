@@ -279,7 +279,7 @@ impl Line {
                     zoom * DVector::from_vec(vec![off * slope * reach, squared.constant / value]);
                 let mut expected = evidence.expected(&from, &deviations).unwrap_or(from);
                 let slopes = slopes.of_loss(zoom.powi(2));
-                let hessian = self.steps.hessian(&evidence, steps.mean_weight);
+                let hessian = self.steps.hessian(&evidence);
                 slopes.move_minimiser(expected.as_mut_slice(), hessian)?;
                 expected.as_slice().to_vec()
             }

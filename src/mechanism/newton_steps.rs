@@ -287,8 +287,6 @@ impl NewtonSteps {
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
-        // Records that count less have less of a loss.
-        let beside = beside.of_loss(mean_weight);
         let ridge = beside.ridge.as_ref();
         let damping = self.damping_of(session);
         let noise = self.noise(eigen.as_ref(), columns, ridge, &damping) / mean_weight;
@@ -301,7 +299,7 @@ impl NewtonSteps {
             ridge,
             columns,
         };
-        let descent = Descent::new(self, start, divisor, &beside)?;
+        let descent = Descent::new(self, start, divisor, beside)?;
         let reached = self.descend(session, descent, trace.as_mut(), progress)?;
         let intercept = start.drawn < columns;
         let mut steps = self.steps_of(reached, eigen, trace, (noise, mean_weight), intercept);
@@ -531,10 +529,10 @@ impl NewtonSteps {
         share * self.noise_in_scores(positive(), ridge, damping)
     }
 
-    /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T
+    /// The Hessian of the mean of halved squared residuals, without their clamp, records with weights by their shares. T
     /// steps act as a ridge lambda/T.
-    pub fn hessian(&self, evidence: &Evidence, mean_weight: f64) -> DMatrix<f64> {
-        let counted = self.scale / self.normaliser * mean_weight.powi(2);
+    pub fn hessian(&self, evidence: &Evidence) -> DMatrix<f64> {
+        let counted = self.scale / self.normaliser;
         let value = |value: f64| {
             let curvature = (self.scale * value).max(0.0);
             (curvature + self.acts_as(&self.damping, curvature)) / counted
