@@ -529,8 +529,8 @@ impl NewtonSteps {
         share * self.noise_in_scores(positive(), ridge, damping)
     }
 
-    /// The Hessian of the mean of halved squared residuals, without their clamp, records with weights by their shares. T
-    /// steps act as a ridge lambda/T.
+    /// The Hessian of the mean of halved squared residuals, without their clamp, records with weights by their shares.
+    /// T steps act as a ridge lambda/T.
     pub fn hessian(&self, evidence: &Evidence) -> DMatrix<f64> {
         let counted = self.scale / self.normaliser;
         let value = |value: f64| {
