@@ -669,16 +669,9 @@ def test_objective_perturbation_is_no_worse_at_larger_epsilons(options):
     generator = np.random.default_rng(0)
     X = np.column_stack([generator.uniform(0, 10, 20_000), generator.uniform(10, 20, 20_000)])
     y = 0.2 * X[:, 0] + 0.3 * X[:, 1] + 0.3 * generator.normal(size=20_000)
+    facts = {"bounds": (0, 20), "y_bounds": (-2, 20), "loss": "huber", "random_state": 0}
     for epsilon in (1.0, 4.0, 10.0, 100.0):
-        model = PrivateSparseRegressor(
-            epsilon,
-            1e-6,
-            bounds=(0, 20),
-            y_bounds=(-2, 20),
-            loss="huber",
-            mechanism="objective-perturbation",
-            **options,
-        )
+        model = PrivateSparseRegressor(epsilon, 1e-6, mechanism="objective-perturbation", **facts, **options)
         assert model.plan(*X.shape).noise_scales[0] < 0.02
         assert model.fit(X, y).score(X, y) > 0.88  # least squares has .92
 

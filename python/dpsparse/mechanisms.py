@@ -620,6 +620,9 @@ Mechanism: TypeAlias = (
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}
 
+#: Mechanisms that neither penalise nor bound the norm of a model, nor select by it.
+_WITHOUT_NORM = (SgdOutput,)
+
 # What an estimator and a mechanism may both set.
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
 
@@ -732,7 +735,7 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
         options[name] = given
     _share_alpha(options, mechanism.name, getattr(estimator, "l1_ratio", None))
     _check_weighs(options, mechanism, getattr(estimator, "feature_weights", None))
-    _check_norm(options, mechanism, getattr(estimator, "norm", "l1"))
+    _check_norm(mechanism, getattr(estimator, "norm", "l1"))
     return mechanism.name, json.dumps(options)
 
 
@@ -754,38 +757,19 @@ def _share_alpha(options: dict[str, Any], name: str, l1_ratio: Any) -> None:
 
 def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights: Any) -> None:
     """Refuse weights of features where nothing is penalised, thresholded or bounded by the norm."""
-    if weights is None or _has_ball(options, mechanism):
+    has_ball = "radius" in options and not isinstance(mechanism, NoisyNewton)  # of Newton steps it is optional
+    if weights is None or isinstance(mechanism, _Auto) or has_ball:
         return
-    users = _users_of_norm(options)
+    users = [name for name in ("alpha", "radius", "threshold") if name in options]
     if not any(options[name] for name in users):
-        raise InvalidArgumentError(
-            f"feature_weights is not used by {mechanism.name}{_without(users)}; leave it at None"
-        )
+        without = f" without {' or '.join(users)}" if users else ""
+        raise InvalidArgumentError(f"feature_weights is not used by {mechanism.name}{without}; leave it at None")
 
 
-def _check_norm(options: dict[str, Any], mechanism: Mechanism | _Auto, norm: Any) -> None:
-    """Refuse a norm that was asked for where no option that is set is about it."""
-    is_default = isinstance(norm, str) and norm == "l1"
-    if is_default or isinstance(mechanism, SelectRefit):  # which selects by its groups
-        return
-    users = _users_of_norm(options)
-    # The choice of "auto" penalises by a norm as much as noise wants, but not where a ridge is all that is asked for.
-    ridge_alone = isinstance(mechanism, _Auto) and options["ridge"] is not None
-    if (ridge_alone or not _has_ball(options, mechanism)) and all(options[name] is None for name in users):
-        raise InvalidArgumentError(f"norm is not used by {mechanism.name}{_without(users)}; leave it at 'l1'")
-
-
-def _has_ball(options: dict[str, Any], mechanism: Mechanism | _Auto) -> bool:
-    """Whether models are in a ball of the norm, or may be, whatever is set; of Newton steps it is optional."""
-    return isinstance(mechanism, _Auto) or ("radius" in options and not isinstance(mechanism, NoisyNewton))
-
-
-def _users_of_norm(options: dict[str, Any]) -> list[str]:
-    return [name for name in ("alpha", "radius", "threshold") if name in options]
-
-
-def _without(users: list[str]) -> str:
-    return f" without {' or '.join(users)}" if users else ""
+def _check_norm(mechanism: Mechanism | _Auto, norm: Any) -> None:
+    """Refuse a norm that was asked for where no option of the mechanism could be about it."""
+    if isinstance(mechanism, _WITHOUT_NORM) and not (isinstance(norm, str) and norm == "l1"):
+        raise InvalidArgumentError(f"norm is not used by {mechanism.name}; leave it at 'l1'")
 
 
 def _names(kind: type[Mechanism]) -> list[str]:

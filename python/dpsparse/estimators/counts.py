@@ -34,8 +34,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
     norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
-        Shape of the set of models, or of the penalty. Not every mechanism takes every norm; where neither ``alpha`` nor
-        ``radius`` nor ``threshold`` is set for one that could do without, another than the default raises.
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm. Mechanisms that can do
+        without leave it out where neither ``alpha`` nor ``radius`` nor ``threshold`` is set.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: no bound, or where the mechanism
         takes one 4.

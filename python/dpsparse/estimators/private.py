@@ -298,8 +298,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
         maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
     norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
-        Shape of the set of models, or of the penalty. Not every mechanism takes every norm; where neither ``alpha`` nor
-        ``radius`` nor ``threshold`` is set for one that could do without, another than the default raises.
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm. Mechanisms that can do
+        without leave it out where neither ``alpha`` nor ``radius`` nor ``threshold`` is set.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds), the l1 norm's of all classes together.
         None: no bound, or where the mechanism takes one 10.
@@ -620,8 +620,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         ``Pinball(level=0.9)``), an object of :mod:`dpsparse.losses`, or a callable that maps arrays ``(z, y)`` to
         derivatives. Thresholds are in scaled units of y.
     norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
-        Shape of the set of models, or of the penalty. Not every mechanism takes every norm; where neither ``alpha`` nor
-        ``radius`` nor ``threshold`` is set for one that could do without, another than the default raises.
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm. Mechanisms that can do
+        without leave it out where neither ``alpha`` nor ``radius`` nor ``threshold`` is set.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: no bound, or where the
         mechanism takes one 4.
