@@ -183,8 +183,8 @@ impl Law {
     }
 }
 
-/// Largest epsilon and b for which e^epsilon and Phi(-b) are numbers of full precision, in time: neither infinite nor
-/// next to the smallest floats.
+/// Largest epsilon and b for which e^epsilon and Phi(-b) are taken for numbers of full precision: well before one is
+/// infinite and the other next to the smallest floats.
 const PRECISE: (f64, f64) = (600.0, 37.0);
 
 /// delta of Gaussian noise at an epsilon of either sign, rounded up: Phi(-a) - e^epsilon Phi(-b), a = epsilon/ratio -
