@@ -22,7 +22,6 @@ from dpsparse import (
     InvalidDataError,
     InvalidTypeError,
     Logistic,
-    NoisyNewton,
     OutputPerturbation,
     PrivateScaler,
     PrivateSparseClassifier,
@@ -182,16 +181,6 @@ def test_truth_values_of_numpy_are_truth_values():
     for yes in (np.True_, 1):
         plans = [regressor(n_iter=None, alpha=0.01, fit_intercept=value).plan(1000, 3) for value in (True, yes)]
         assert plans[0].mechanism == plans[1].mechanism
-
-
-def test_a_norm_is_taken_where_an_option_is_about_it():
-    groups = DisjointGroups([0, 0, 1])
-    for mechanism in ("noisy-newton", "noisy-proximal-gradient", "output-perturbation", "objective-perturbation"):
-        for alpha in (0.0, 0.1):  # none is a penalty, too: the first of a path
-            assert classifier(norm=groups, mechanism=mechanism, n_iter=None, alpha=alpha).plan(1000, 3)
-    assert classifier(norm=groups, mechanism="noisy-newton", n_iter=None, radius=1.0).plan(1000, 3)
-    assert classifier(norm=groups, mechanism=NoisyNewton(threshold=0.1), n_iter=None).plan(1000, 3)
-    assert classifier(norm=groups, mechanism="select-refit", n_iter=None).plan(1000, 3)
 
 
 def test_frank_wolfe_by_name_takes_no_alpha():

@@ -284,8 +284,7 @@ NORMS = {
 @pytest.mark.parametrize("name", NORMS)
 def test_norms_come_back(name):
     norm, mechanism = NORMS[name]
-    alpha = 0.01 if mechanism == "noisy-proximal-gradient" else None
-    model = regressor(norm=norm, mechanism=mechanism, alpha=alpha, n_iter=3)
+    model = regressor(norm=norm, mechanism=mechanism, n_iter=3)
     again = written_and_read(model)
     same_predictions(model, again)
     assert again.plan(1000, P).noise_scales == model.plan(1000, P).noise_scales
@@ -373,7 +372,6 @@ def test_a_users_own_parts_are_left_out_and_predictions_do_without():
         loss=loss,
         norm=own + Cardinality(P),
         mechanism="noisy-proximal-gradient",
-        alpha=0.01,
         n_iter=3,
         bounds=(-1, 1),
         classes=("no", "yes"),

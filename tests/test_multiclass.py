@@ -72,9 +72,7 @@ TAKEN = [
     make(mechanism=SelectRefit(), norm=DisjointGroups([[0, 2], [1], [3, 4, 5]])),
     make(mechanism=OutputPerturbation(), epsilon=20.0),
     make(mechanism=OutputPerturbation(noise="gamma", alpha=1e-3, threshold=1e-3), epsilon=40.0),
-    make(
-        mechanism=OutputPerturbation(mode="early-stopping", noise="laplace", threshold=1e-3), norm="linf", epsilon=40.0
-    ),
+    make(mechanism=OutputPerturbation(mode="early-stopping", noise="laplace"), norm="linf", epsilon=40.0),
     make(mechanism=OutputPerturbation(ridge=0.05), scale="private", epsilon=40.0),
     make(mechanism=NoisyNewton(), scale="private"),
     make(adjacency="add-remove", n_public=N, delta=1e-6),

@@ -87,7 +87,7 @@ pub(super) fn tilted(
 
 /// The ridge at which the predicted excess is least, by the share of epsilon that ln(1 + kappa) takes there: more ridge
 /// means more bias, but a larger part of epsilon for b and less effect of b. Noise that covers the float error counts
-/// where it is felt: without a ridge no step of a proximal descent brings it nearer to the minimiser.
+/// where it is felt: the smaller the ridge, the farther from the minimiser a proximal descent may end.
 fn default_ridge(
     problem: &Problem,
     noise: TiltLaw,

@@ -85,8 +85,7 @@ pub fn release_resumably<R>(
         release: None,
     };
     // The ledger may hold what stands in a file.
-    let made = checkpoint.filter(|path| !path.exists());
-    if checkpoint.is_none() || made.is_some() {
+    if checkpoint.is_none_or(|path| !path.exists()) {
         ledger.admits(&entry)?;
     }
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
@@ -107,9 +106,7 @@ pub fn release_resumably<R>(
         None => None,
     };
     entry.release = (transcript.as_ref()).map(|transcript| transcript.release().to_owned());
-    let unbegun = made.map(Unbegun);
     ledger.commit(&entry).map(drop)?;
-    std::mem::forget(unbegun);
     let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,
@@ -121,16 +118,6 @@ pub fn release_resumably<R>(
     let events = core.budget.finished()?;
     let certificate = certified(plan, &core.source, events, resumed);
     Ok(Released { value, certificate })
-}
-
-/// The new file of a release that has not begun, which goes where it never does: it would keep others from its place.
-struct Unbegun<'a>(&'a Path);
-
-impl Drop for Unbegun<'_> {
-    fn drop(&mut self) {
-        // What refused the release is told.
-        let _ = std::fs::remove_file(self.0);
-    }
 }
 
 /// The certificate of a plan that spent, or will spend, these events.
