@@ -259,3 +259,12 @@ def test_what_is_chosen_and_said():
     assert "noisy-proximal-gradient" in repr(regressor(norm=LogDet(np.eye(512), 1.0), alpha=1e-3).plan(N, 512))
     with pytest.raises(InvalidArgumentError, match="exact prox"):
         regressor(norm=kernel, alpha=1e-3, mechanism=NoisyNewton()).plan(N, P)
+
+
+@pytest.mark.parametrize("asked", [{}, {"alpha": 1e-3}, {"radius": 0.3}, {"ridge": 1e-2}])
+def test_auto_takes_private_scales_that_are_asked_for_as_its_own(asked):
+    X, y = reals()
+    asked_for = regressor(scale="private", **asked).fit(X, y)
+    np.testing.assert_array_equal(asked_for.coef_, regressor(**asked).fit(X, y).coef_)
+    if "radius" in asked:
+        assert np.abs(asked_for.coef_ * FAR / HIGH).sum() < 0.3 + 1e-9

@@ -688,7 +688,7 @@ def _has_units_after_scales(estimator: Any) -> bool:
         (has_norm or (has_ridge and weights is None))
         and estimator.n_iter is None
         and isinstance(estimator.scale, str)
-        and estimator.scale == "auto"
+        and estimator.scale in ("auto", "private")
         and not isinstance(estimator.norm, Vertices)
         and not (isinstance(estimator.norm, str) and estimator.norm == "simplex")
         and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))

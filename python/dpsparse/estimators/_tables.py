@@ -134,12 +134,12 @@ def table_row_norm(estimator: Any) -> Any:
     l1 = isinstance(estimator.norm, str) and estimator.norm == "l1"
     if named in (FrankWolfe, PenalisedFrankWolfe):
         used = euclidean or grouped
-    elif named is SelectRefit or estimator.scale == "private":
+    elif named is SelectRefit:
         used = False
-    elif estimator.mechanism == "auto":
+    elif isinstance(estimator.mechanism, str) and estimator.mechanism == "auto":
         used = euclidean or (l1 and not own_loss)
     else:
-        used = True
+        used = estimator.scale != "private"
     if not used or (schema.is_sparse and _excludes_zero(schema)):
         # Rows of a sparse matrix whose zeros lie outside the bounds are not shortened.
         return None

@@ -334,6 +334,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         the data. These are ranges (two quantiles each by the exponential mechanism) and means of features without one
         (a Gaussian release) or, where ``row_norm`` says that records are sparse counts, weights of columns (another);
         and a typical norm of the rows. "auto": where ``mechanism="auto"`` finds it worth its budget. None: never.
+        Afterwards ``radius``, ``alpha`` and ``ridge`` of a mechanism that is named are in units of the scaled features,
+        but for noisy Newton steps, and noisy proximal gradients with an l1 norm. Rows longer than the typical one count
+        less in noisy gradients of regressions and counts; "output-perturbation", "sgd-output" and "dual-frank-wolfe"
+        shorten them, so that slopes of regressions are too steep: half as steep again has been seen.
     classes : sequence of labels, optional
         The public labels, two or more, in any order: ``classes_`` is sorted. None: read from y, recorded as an
         assumption. Three or more are one softmax model with one budget, for ``loss="logistic"``; a label without
