@@ -73,7 +73,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball.
     n_iter : int, optional
-        Iterations. None: a public rule.
+        Iterations. None: a public rule. Under "auto" a number means a mechanism that takes public bounds as they are,
+        Frank-Wolfe where nothing else is asked for: a named one and ``scale="private"`` are better where they are wide.
     ridge : float, optional
         Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
         Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.

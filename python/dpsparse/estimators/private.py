@@ -345,7 +345,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features are scaled but not centred.
     n_iter : int, optional
-        Iterations. None: a public rule.
+        Iterations. None: a public rule. Under "auto" a number means a mechanism that takes public bounds as they are,
+        Frank-Wolfe where nothing else is asked for: a named one and ``scale="private"`` are better where they are wide.
     ridge : float, optional
         Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
         Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.
@@ -667,7 +668,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
-        Iterations. None: a public rule.
+        Iterations. None: a public rule. Under "auto" a number means a mechanism that takes public bounds as they are,
+        Frank-Wolfe where nothing else is asked for: a named one and ``scale="private"`` are better where they are wide.
     ridge : float, optional
         Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
         Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.
