@@ -217,6 +217,25 @@ def test_it_pickles_and_copies_or_says_why_not(name, tmp_path):
                 assert getattr(again, attribute, None) == found, (way, attribute)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_it_compares_with_anything(name, tmp_path):
+    """An array among the fields, of which a dataclass's own comparison makes an error."""
+    thing = made(name, tmp_path)
+    assert (thing == thing) is True
+    assert (thing == object()) is False
+    if name not in KEPT_BACK:
+        assert (thing == copy.deepcopy(thing)) in (True, False)
+
+
+def test_norms_of_equal_numbers_are_equal():
+    groups = (DisjointGroups([0, 0, 1]), DisjointGroups(np.array([0, 0, 1])), DisjointGroups((0, 0, 1)))
+    vertices = (Vertices(np.eye(2)), Vertices([[1, 0], [0, 1]]))
+    for alike in (groups, vertices):
+        assert len(set(alike)) == 1
+    assert len({*groups, *vertices, DisjointGroups([0, 1, 1]), Vertices(-np.eye(2))}) == 4
+    assert DisjointGroups(["ab", "ab", 1]) != DisjointGroups(["ab", "ba", 1])
+
+
 def test_copies_of_blocks_are_the_same_records():
     parts = blocks.from_arrow(pa.Table.from_pandas(pd.DataFrame(X[:, :2], columns=["a", "b"])))
     for again in (copy.copy(parts), copy.deepcopy(parts)):

@@ -176,6 +176,12 @@ def test_labels_that_do_not_sort_are_refused(classes):
         make(classes).fit(X, Y)
 
 
+@pytest.mark.parametrize("classes", [(0, "yes"), ("no", True), [1.5, "a", "b"]])
+def test_numbers_beside_text_are_refused(classes):
+    with pytest.raises(InvalidArgumentError, match="^classes must be all numbers or all text"):
+        make(classes).fit(X, Y)
+
+
 @pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
 def test_labels_that_cannot_be_compared_are_wrong_labels(classes):
     """A decimal beside an integer of numpy raises."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,25 @@ from dpsparse.set_functions import SetFunction
 __all__ = ["DisjointGroups", "Vertices"]
 
 
-@dataclass(frozen=True)
-class DisjointGroups:
+def _entries(values: Any) -> Any:
+    """Return nested sequences and arrays as tuples, which compare and hash by value."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values
+    return tuple(map(_entries, values.tolist() if isinstance(values, np.ndarray) else values))
+
+
+class _ByValue:
+    """Equal where all fields hold equal numbers, in arrays or in lists."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _entries(vars(self).values()) == _entries(vars(other).values())
+
+    def __hash__(self) -> int:
+        return hash(_entries(vars(self).values()))
+
+
+@dataclass(frozen=True, eq=False)
+class DisjointGroups(_ByValue):
     """The ball ``{sum over groups of max |theta_j| <= radius}``: whole groups are selected together.
 
     Parameters
@@ -81,8 +98,8 @@ class DisjointGroups:
             ) from error
 
 
-@dataclass(frozen=True)
-class Vertices:
+@dataclass(frozen=True, eq=False)
+class Vertices(_ByValue):
     """The convex hull of explicit vertices, in scaled units.
 
     Parameters

@@ -181,6 +181,8 @@ def declared_labels(declared: Any, *, many: bool = False) -> NDArray[Any]:
         raise InvalidArgumentError(problem) from error
     if not fine:
         raise InvalidArgumentError(problem)
+    if given.dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in declared):
+        raise InvalidArgumentError("classes must be all numbers or all text: beside text a number would become text")
     return labels
 
 

@@ -182,16 +182,17 @@ def _least_squares(steps: Steps, law: laws.Law, trace: Mapping[str, Any], statem
     deviation, square = sizes.residuals(trace)
     spread = steps.second_moments()
     minimiser = steps.points.mean(axis=0)
-    hessian = steps.moments / steps.weight
-    step = np.linalg.solve(hessian, steps.gradients.mean(axis=0))
+    curvature = steps.moments / steps.weight
+    step = np.linalg.solve(curvature, steps.gradients.mean(axis=0))
+    share = 1.0
     for _ in range(10):
         # A residual at theta is one at the minimiser plus <x, theta - minimiser>; both are normal.
         moved = steps.points - minimiser
-        squares = np.maximum(np.einsum("ti,ij,tj->t", moved, spread, moved), 0.0)
+        squares = np.maximum(np.sum((moved @ spread) * moved, axis=1), 0.0)
         within = sizes.within(steps.clamp, np.sqrt(deviation**2 + squares))
-        hessian = within.mean() * steps.moments / steps.weight
-        centre = within @ steps.points / within.sum()
-        minimiser = centre - step / within.mean()
+        share = within.mean()
+        minimiser = within @ steps.points / within.sum() - step / share
+    hessian = share * curvature
     # Of features of two values, the records of either by themselves: few may be all clipped, and nothing else shows it.
     levels = law.means[1:]
     pulled = law.pulls[1:] @ minimiser

@@ -19,7 +19,7 @@ from dpsparse.set_functions import Cardinality, SetFunction
 Vector = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PenalisedProblem:
     """The problem ``min sum_i w_i l(z_i; y_i) + alpha Omega(theta) + (ridge/2) |theta|^2``, ``z = X theta + b``.
 

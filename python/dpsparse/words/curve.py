@@ -20,7 +20,7 @@ __all__ = ["EPSILONS", "PlanCurve", "checked_epsilons", "curve_of", "plan_curve"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class PlanCurve:
     """Plans of one estimator for several epsilons; made by ``estimator.plan_curve`` or ``plan.curve``.
 
