@@ -421,3 +421,26 @@ def test_steps_without_moments_are_as_long_as_planned():
 
     # .555, with a standard deviation of .002 from fit to fit; .51 in steps that were shortened.
     assert np.mean([score(seed) for seed in range(4)]) > 0.54
+
+
+def off_by(ratio, kind, X, y, **facts):
+    """A fit whose public number of records is so many times theirs."""
+    facts = {"epsilon": 2.0, "delta": 1e-6, "bounds": (-20, 20), "random_state": 0, **facts}
+    return kind(adjacency="add-remove", n_public=round(ratio * len(y)), **facts).fit(X, y)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.8, 1.1, 1.5])
+def test_the_public_number_of_records_may_be_off(ratio):
+    """Quantiles of a rank among the public number lay in the tail of wide bounds where records were fewer."""
+    n = 4_000
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(n, 8))
+    z = X @ THETA
+    tasks = (
+        (PrivateSparseRegressor, z + rng.normal(size=n) + 5.0, {"y_bounds": (-100, 100)}),
+        (PrivateSparsePoissonRegressor, rng.poisson(np.exp(0.3 * z + 0.5)), {"y_bounds": (0, 200)}),
+        (PrivateSparseClassifier, np.where(rng.random(n) < 1 / (1 + np.exp(-z)), 1, -1), {"classes": (-1, 1)}),
+    )
+    for kind, y, targets in tasks:
+        right, off = (off_by(times, kind, X, y, **targets) for times in (1.0, ratio))
+        assert off.score(X, y) > right.score(X, y) - 0.01

@@ -8,28 +8,22 @@ use crate::exact::selection::InverseTemperature;
 const LEVEL_BITS: u32 = 40;
 
 /// The choice of a quantile among thresholds, by the exponential mechanism (Smith 2011). Scores are those of
-/// `quantile_score` for the rank k = round(q n), n the public number of records, or that of values that are counted.
+/// `quantile_score` for the rank k = round(q N) of the N values that are counted: with a public number in place of N,
+/// that of n_public records, all ranges would end in an empty tail where there are fewer.
 ///
-/// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it
-/// does scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x
-/// <= t} and round(q N) by 0 or 1, since q < 1, all in one direction: their differences, and so scores, move by at most
-/// 1 again; another value in place of one that is counted moves #{x <= t} alone.
+/// **Sensitivity**: a value more or less moves N, #{x <= t} and round(q N) by 0 or 1, since q < 1, all in one
+/// direction: their differences, and so scores, move by at most 1; another value in place of one that is counted moves
+/// #{x <= t} alone. Of m records with v values each they move by at most m v.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
     pub(crate) temperature: InverseTemperature,
     /// q 2^LEVEL_BITS.
     level: i64,
-    n_samples: i64,
 }
 
 impl Quantile {
-    /// k among the records.
-    pub(crate) fn rank(&self) -> i64 {
-        self.rank_among(self.n_samples)
-    }
-
     /// k among so many values.
-    pub(crate) fn rank_among(&self, count: i64) -> i64 {
+    pub(crate) fn rank(&self, count: i64) -> i64 {
         let half = 1 << (LEVEL_BITS - 1);
         // No more than the count, which fits.
         ((i128::from(self.level) * i128::from(count) + half) >> LEVEL_BITS) as i64
@@ -37,18 +31,21 @@ impl Quantile {
 }
 
 impl Statement {
-    /// Of one value a record, with bounded range `epsilon0`.
-    pub(super) fn quantile(&self, epsilon0: f64, level: f64) -> Result<Quantile> {
+    /// Of so many values a record, with bounded range `epsilon0`.
+    pub(super) fn quantile(&self, epsilon0: f64, level: f64, values: u64) -> Result<Quantile> {
         if !(level > 0.0 && level < 1.0) {
             let problem = "needs a quantile between zero and one";
             return Err(Error::invalid("level", problem));
         }
+        let sensitivity = self
+            .records_per_person()
+            .checked_mul(values)
+            .ok_or_else(|| Error::invalid("records_per_person", "is too large"))?;
         let one = 1_i64 << LEVEL_BITS;
         Ok(Quantile {
-            temperature: InverseTemperature::new(epsilon0, self.records_per_person())?,
+            temperature: InverseTemperature::new(epsilon0, sensitivity)?,
             // Up: ranks of halves are the next ones, whatever the last bit of the level.
             level: ((level * one as f64).ceil() as i64).min(one - 1),
-            n_samples: self.n_samples() as i64,
         })
     }
 

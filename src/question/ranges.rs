@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Question;
+use super::quantile::Quantile;
 use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::selection::InverseTemperature;
 use crate::numeric::kernel::MAX_FEATURE;
 
 /// Whose ranges are released.
@@ -34,28 +34,26 @@ impl RangesOf {
     }
 
     /// Values that one record adds to a range.
-    fn values(&self) -> usize {
+    fn values(&self) -> u64 {
         match self {
             RangesOf::Each(_) => 1,
-            RangesOf::Together(n_features) => *n_features,
+            RangesOf::Together(n_features) => *n_features as u64,
         }
     }
 }
 
 /// Ranges of features: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
-/// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
-/// `quantile_score`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail
-/// would together be as likely as the quantile. **Sensitivity**: replacing (or adding, or removing) a record moves #{i:
-/// x_ij <= t} by at most 1, m of them by m; the values of p features together move it by p times that. Each choice is a
-/// bounded-range event; they compose.
+/// Candidates are the thresholds t on the lattice of a feature. There are so many of them as the level, n and epsilon0
+/// are worth: too many in an empty tail would together be as likely as the quantile. **Sensitivity**: that of a
+/// quantile (`question/quantile.rs`) of one value a record, and of p values a record for p features together. Each
+/// choice is a bounded-range event; they compose.
 #[derive(Debug, Clone)]
 pub struct Ranges {
-    pub(crate) temperature: InverseTemperature,
     /// q of the lower end; the upper end has 1 - q.
     level: f64,
-    /// Rank of q and of 1 - q.
-    pub(crate) ranks: (i64, i64),
+    /// At q and at 1 - q.
+    pub(crate) quantiles: [Quantile; 2],
     pub(crate) of: RangesOf,
     /// Distance of neighbouring thresholds on the lattice, a power of two.
     pub(crate) stride: i64,
@@ -115,13 +113,9 @@ impl Statement {
         if !known {
             return Err(Error::invalid("scale", "needs features of the records"));
         }
-        let sensitivity = self
-            .records_per_person()
-            .checked_mul(of.values() as u64)
-            .ok_or_else(|| Error::invalid("records_per_person", "is too large"))?;
+        let quantile = |level: f64| self.quantile(epsilon0, level, of.values());
+        let quantiles = [quantile(level)?, quantile(1.0 - level)?];
         let event = Event::exponential(epsilon0)?;
-        let values = of.values() as f64 * self.n_samples() as f64;
-        let rank = |q: f64| (q * values).round() as i64;
         let events = match of.len() as u64 {
             0 => Vec::new(),
             ranges => vec![(event, 2 * ranges)],
@@ -130,9 +124,8 @@ impl Statement {
         let bits = |sure: f64| self.grid_bits(epsilon0, level, sure, BITS);
         let bits = (bits(sure).min(Ranges::ENOUGH_BITS)).max(bits(sure + Ranges::RARE));
         let ranges = Ranges {
-            temperature: InverseTemperature::new(epsilon0, sensitivity)?,
             level,
-            ranks: (rank(level), rank(1.0 - level)),
+            quantiles,
             stride: stride(bits, of.len()),
             of,
         };

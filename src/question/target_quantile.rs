@@ -57,7 +57,7 @@ impl Statement {
             return Err(Error::invalid("quantiles", problem));
         }
         let quantile = TargetQuantile {
-            quantile: self.quantile(epsilon0, level)?,
+            quantile: self.quantile(epsilon0, level, 1)?,
             bits: self.grid_bits(epsilon0, level, SURE, BITS),
         };
         let events = vec![(Event::exponential(epsilon0)?, 1)];

@@ -26,7 +26,7 @@ impl Statement {
         epsilon0: f64,
         level: f64,
     ) -> Result<Question<TypicalNorm>> {
-        let norm = TypicalNorm(self.quantile(epsilon0, level)?);
+        let norm = TypicalNorm(self.quantile(epsilon0, level, 1)?);
         let events = vec![(Event::exponential(epsilon0)?, 1)];
         Ok(Question::new(self, norm, events))
     }

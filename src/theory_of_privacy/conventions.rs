@@ -29,7 +29,8 @@
 //!
 //! **Add-remove** ([`Adjacency::AddRemove`](crate::accounting::event::Adjacency::AddRemove)): one record is added or
 //! removed. The number of records is private then, so that a public normaliser n_public stands for n and delta is
-//! stated, never derived from the data.
+//! stated, never derived from the data. Quantiles alone have their rank among the true number of values, which moves
+//! with #{x <= t}, in one direction: no range is missed because n_public is off.
 //!
 //! What add-remove changes. Under replace-one an answer that is a sum over records changes by a difference of two
 //! contributions, under add-remove by one contribution. So the *per-record terms* are halved: those of

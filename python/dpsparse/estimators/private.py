@@ -353,7 +353,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
-        Public stand-in for the number of records under add-remove.
+        Public stand-in for the number of records under add-remove. Half of them costs "auto" little; with too many it
+        takes few records for enough.
     records_per_person : int, default 1
         How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.
@@ -676,7 +677,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
-        Public stand-in for the number of records under add-remove.
+        Public stand-in for the number of records under add-remove. Half of them costs "auto" little; with too many it
+        takes few records for enough.
     records_per_person : int, default 1
         How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.

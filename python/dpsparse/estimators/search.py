@@ -542,7 +542,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self._best.predict_log_proba(X)  # type: ignore[no-any-return]
 
     @available_if(_best_has("score"))  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the winner on other records: accuracy, or R^2.
 
         Parameters
@@ -551,13 +551,15 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             Samples.
         y : array-like of shape (n_samples,)
             Labels or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples. None: all count alike.
 
         Returns
         -------
         float
             Not private where the records are: the score of private records is a release of its own.
         """
-        return float(self._best.score(X, y))
+        return float(self._best.score(X, y, sample_weight))
 
     def to_json(self) -> str:
         """Return the winner as JSON text, with the certificate of the whole search.

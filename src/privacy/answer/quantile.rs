@@ -1,25 +1,23 @@
 use crate::exact::noise::source::Source;
-use crate::exact::selection::{InverseTemperature, Valley};
+use crate::exact::selection::Valley;
 use crate::question::Quantile;
 
 impl Quantile {
-    /// The index of a threshold, from the numbers of values between neighbouring ones, of which it has this rank.
-    pub(super) fn choose(&self, mut counts: Vec<i64>, rank: i64, source: &mut Source) -> usize {
+    /// The index of a threshold, from the numbers of values between neighbouring ones.
+    pub(super) fn choose(&self, mut counts: Vec<i64>, source: &mut Source) -> usize {
         accumulate(&mut counts);
-        of_rank(&counts, rank, &self.temperature).draw(source)
+        self.among(&counts).draw(source)
     }
-}
 
-/// The choice of a threshold for the quantile of this rank, where `up_to` holds #{x <= t}: the first that as many
-/// values lie up to is the least of scores that fall before it and rise behind it.
-pub(super) fn of_rank<'a>(
-    up_to: &'a [i64],
-    rank: i64,
-    temperature: &'a InverseTemperature,
-) -> Valley<'a, impl Fn(usize) -> i64 + 'a> {
-    let bottom = up_to.partition_point(|&count| count < rank);
-    let score = move |k: usize| quantile_score(up_to, rank, k);
-    Valley::new(up_to.len(), bottom.min(up_to.len() - 1), score, temperature)
+    /// The choice of a threshold, where `up_to` holds #{x <= t}, of all values for the last: the first that as many
+    /// values as the rank lie up to is the least of scores that fall before it and rise behind it.
+    pub(super) fn among<'a>(&'a self, up_to: &'a [i64]) -> Valley<'a, impl Fn(usize) -> i64 + 'a> {
+        let last = up_to.len() - 1;
+        let rank = self.rank(up_to[last]);
+        let bottom = up_to.partition_point(|&count| count < rank);
+        let score = move |k: usize| quantile_score(up_to, rank, k);
+        Valley::new(up_to.len(), bottom.min(last), score, &self.temperature)
+    }
 }
 
 /// Thresholds `largest` 2^(-k/`per_octave`) over so many octaves, ascending.
@@ -105,12 +103,12 @@ mod tests {
         for level in [1e-12, 0.1, 0.25, 0.5, 0.6, 0.75, 0.999, 1.0 - 1e-15] {
             let question = statement.typical_norm(1.0, level).unwrap();
             let quantile = &question.answer.0;
-            assert_eq!(quantile.rank(), (12.0 * level).round() as i64);
+            assert_eq!(quantile.rank(12), (12.0 * level).round() as i64);
             let at = |values: &[usize]| {
                 let mut counts = vec![0; 4];
                 values.iter().for_each(|&x| counts[x] += 1);
                 accumulate(&mut counts);
-                let rank = quantile.rank_among(values.len() as i64);
+                let rank = quantile.rank(values.len() as i64);
                 (0..4)
                     .map(|k| quantile_score(&counts, rank, k))
                     .collect::<Vec<_>>()

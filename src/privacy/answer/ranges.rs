@@ -1,4 +1,4 @@
-use super::quantile::{accumulate, of_rank};
+use super::quantile::accumulate;
 use super::{Answer, Room};
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
@@ -34,10 +34,9 @@ impl Answer for Ranges {
             // One after the other: those of a feature stay in the second-level cache for both of its choices.
             for up_to in counts.chunks_mut(at.len()) {
                 accumulate(up_to);
-                let end = |rank| of_rank(up_to, rank, &self.temperature).draw(room.source);
-                let [a, b] = [self.ranks.0, self.ranks.1]
-                    .map(end)
-                    .map(|end| value_at(at, end));
+                let [lower, upper] = &self.quantiles;
+                let [a, b] = [lower, upper]
+                    .map(|quantile| value_at(at, quantile.among(up_to).draw(room.source)));
                 ranges.push((a.min(b), a.max(b)));
             }
         }

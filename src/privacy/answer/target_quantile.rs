@@ -73,7 +73,7 @@ impl Answer for TargetQuantile {
             thresholds: &thresholds,
         };
         let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        let choice = (self.quantile).choose(counts, self.quantile.rank(), room.source);
+        let choice = self.quantile.choose(counts, room.source);
         Ok(value.counted_at(&thresholds, choice))
     }
 }

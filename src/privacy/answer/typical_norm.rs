@@ -34,7 +34,6 @@ impl Answer for TypicalNorm {
         let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
         // A row of zeros has no length that could be typical.
         counts.remove(0);
-        let rank = self.0.rank_among(counts.iter().sum());
-        Ok(candidates[1 + self.0.choose(counts, rank, room.source)])
+        Ok(candidates[1 + self.0.choose(counts, room.source)])
     }
 }
