@@ -197,6 +197,29 @@ def test_counts_that_are_nearly_all_zero_or_equal_have_a_rate():
         assert min(scores) > -0.1, (share, usual)
 
 
+@pytest.mark.parametrize("high", [2, 10, 50])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 1000.0])
+def test_rare_events_keep_their_rate_in_tight_bounds(epsilon, high):
+    """Half a count was a 64th of an upper bound of 2, and the clamp of the slopes little more."""
+    n = 20_000
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 10))
+    y = rng.poisson(0.05 * np.exp(0.4 * X[:, 0] - 0.2 * X[:, 1] - 0.1))
+    model = private(epsilon=epsilon, bounds=(-5, 5), y_bounds=(0, high)).fit(X, y)
+    assert 0.8 < model.predict(X).mean() / y.mean() < 1.25
+    assert model.score(X, y) > 0.0
+
+
+def test_log_rates_that_vary_much_have_their_slopes_where_noise_is_small():
+    """The line through scores that were clipped at 2 was steeper by 8 %."""
+    n, slopes = 20_000, np.array([1.0, -0.6, 0.3, 0.0])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = rng.poisson(np.exp(3 + X @ slopes))
+    model = private(epsilon=1000.0, bounds=(-5, 5), y_bounds=(0, 10_000)).fit(X, y)
+    assert np.abs(model.coef_ - slopes).max() < 0.01
+
+
 @pytest.mark.parametrize("alike", [True, False])
 def test_few_counts_have_a_constant_rate(alike):
     X, y = concentrated(300) if alike else problem(300)[:2]

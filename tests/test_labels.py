@@ -178,7 +178,7 @@ def test_labels_that_do_not_sort_are_refused(classes):
 
 @pytest.mark.parametrize("classes", [(0, "yes"), ("no", True), [1.5, "a", "b"]])
 def test_numbers_beside_text_are_refused(classes):
-    with pytest.raises(InvalidArgumentError, match="^classes must be all numbers or all text"):
+    with pytest.raises(InvalidArgumentError, match=r"^classes must be all numbers or all text"):
         make(classes).fit(X, Y)
 
 

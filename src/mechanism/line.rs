@@ -13,10 +13,10 @@ use crate::accounting::event::Event;
 use crate::error::{Result, fraction};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
-    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, FREE_REACH, FREE_SLOPE,
-    LEAST_REACH, LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR,
-    LINE_STEPS, LINE_TYPICAL, NEWTON_SHARE, ODDS_REACH, ODDS_STEPS, PROBED_TAIL, REGRESSOR_SIGNAL,
-    SCORE_REACH, SCORE_TYPICAL, STEEPER, classifier_reach, count_line_clamp, line_clamp,
+    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, FREE_REACH, FREE_SLOPE, LEAST_REACH,
+    LINE_COUNT_PRIOR, LINE_PRIOR, LINE_PROBES, LINE_REACH, LINE_SLOPE_PRIOR, LINE_STEPS,
+    LINE_TYPICAL, NEWTON_SHARE, ODDS_REACH, ODDS_STEPS, PROBED_TAIL, REGRESSOR_SIGNAL, SCORE_REACH,
+    SCORE_TYPICAL, STEEPER, classifier_reach, count_line_clamp, count_reach, line_clamp,
     line_typical,
 };
 use crate::plan::{LineTrace, Problem, Trace};
@@ -114,7 +114,7 @@ impl Expected {
                 let clamp = count_line_clamp(n, person, rho);
                 Self {
                     problem: problem.of_counts(clamp.max(problem.lipschitz()))?,
-                    reach: COUNT_REACH,
+                    reach: count_reach(n, person, rho),
                     slope: 1.0,
                     prior: LINE_COUNT_PRIOR,
                     signal: REGRESSOR_SIGNAL,
@@ -249,7 +249,10 @@ impl Line {
         // A clamp that hardly any residual reaches would add noise for nothing.
         let usual = session.usual_target() + deviation.max(effect);
         let clamp = self.squared.as_ref().and_then(|squared| squared.clamp);
-        let zoom = clamp.map_or(1.0, |clamp| (clamp / usual).max(1.0));
+        let zoom = match session.statement().schema().target().is_classes() {
+            true => 1.0, // labels are where they are
+            false => clamp.map_or(1.0, |clamp| (clamp / usual).max(1.0)),
+        };
         if let Some(last) = theta.last_mut() {
             *last -= centre / intercept;
         }

@@ -7,9 +7,10 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_CURVATURE, CLASS_STEPS, CLASS_STRIDE, CLASSIFIER_SIGNAL, COUNT_SLOPE, DESCENT_EARLY,
-    DESCENT_MOMENTUM, DESCENT_STEPS, FEW_CLASS_STEPS, MOST_CLASS_STEPS, MOST_ENTRIES,
-    NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, SHORT_DESCENT,
-    SHRINKAGE, SHRINKAGE_DIRECTIONS, USUAL_EFFECT, classifier_slope, regressor_slope,
+    DESCENT_MOMENTUM, DESCENT_STEPS, FEW_CLASS_STEPS, LEAST_DENSITY, MOST_CLASS_STEPS,
+    MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL,
+    SHORT_DESCENT, SHRINKAGE, SHRINKAGE_DIRECTIONS, USUAL_EFFECT, classifier_slope,
+    regressor_slope,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -155,7 +156,9 @@ pub(super) fn curvature(problem: &Problem) -> f64 {
         return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);
     }
     if let (Some(level), Some(spread)) = (problem.level(), problem.spread) {
-        return density(level, regressor_slope() * spread).min(problem.smoothness());
+        let density = |level: f64| density(level, regressor_slope() * spread);
+        let least = LEAST_DENSITY * density(0.5);
+        return density(level).max(least).min(problem.smoothness());
     }
     if problem.loss.name() == "hinge" {
         // The share of margins in the kink, over its width.

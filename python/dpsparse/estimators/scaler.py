@@ -76,7 +76,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
-        Public stand-in for the number of records under add-remove. Ranges have their ranks among the records themselves.
+        Public stand-in for the number of records under add-remove. Quantiles are those of the records themselves.
     records_per_person : int, default 1
         How many rows one person may own; the sensitivity is multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.

@@ -36,8 +36,6 @@ impl OfFeatures {
         let (n, p) = (problem.n_samples(), problem.schema().n_features());
         let person = problem.records_per_person();
         let choice = match scales {
-            // Nothing is to be found of them.
-            Scales::Ranges | Scales::Clipped if bounds.all_unit(p) => None,
             Scales::Boxes => {
                 let of = every(bounds, p);
                 Some(RangeChoice::new(of, scales, (n, p), person, rho))

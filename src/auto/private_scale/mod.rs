@@ -27,7 +27,7 @@ use crate::auto::Facts;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
-use crate::plan::defaults::{CLAMPED_RESIDUAL, SCALED_INTERCEPT};
+use crate::plan::defaults::SCALED_INTERCEPT;
 use crate::plan::{Domain, FeatureRanges, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 
@@ -164,7 +164,7 @@ impl PrivateScale {
             delta: Some(delta),
             residual_bound: match (problem.residual_bound, target) {
                 (None, Some(target)) if clamped => Some(target.clamp()),
-                (None, None) if clamped && self.scales.has_norm() => Some(CLAMPED_RESIDUAL),
+                (None, None) if clamped && self.scales.has_norm() => Some(releases.clamp()),
                 (given, _) => given,
             },
             spread: target.map(TargetScale::spread),

@@ -6,9 +6,9 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MOST_UNIT_RANGES,
-    RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVEL, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE,
-    RANGE_WIDENED, level_times_epsilon0, range_within,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MORE_LEVEL, MOST_UNIT_RANGES,
+    NEWTON_COLUMNS, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVEL, RANGE_LIMIT, RANGE_MARGIN,
+    RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED, UNIT_SHARE, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -106,16 +106,29 @@ impl RangeChoice {
         let same = !bounds.all_unit(p) && bounds.all_equal(p);
         let together = same.then_some(RangesOf::Together(p));
         let units = (0..p).filter(|&j| bounds.is_unit(j)).count();
-        let finest = match scales {
-            // Features with unit bounds are taken as they are.
-            Scales::Clipped => Some(not_unit(bounds, p)),
-            _ => (units <= MOST_UNIT_RANGES).then(|| every(bounds, p)),
+        let new = |of: RangesOf, rho: f64| Self::new(of, scales, (n, p), person, rho);
+        let all = |rho: f64| new(every(bounds, p), rho);
+        let wide = || new(not_unit(bounds, p), rho);
+        // Numbers that fill little of unit bounds would be lost in their unit; most are indicators, which need none.
+        let few = p <= NEWTON_COLUMNS;
+        if units == p {
+            return (few.then(|| all(UNIT_SHARE * rho))).filter(Self::is_fine);
+        }
+        let beside = |all: &Self| match scales {
+            Scales::Clipped => few && all.is_fine() && all.level <= MORE_LEVEL * wide().level,
+            _ => units <= MOST_UNIT_RANGES,
         };
-        (finest.into_iter())
-            .chain(together)
-            .chain([not_unit(bounds, p)])
-            .map(|of| Self::new(of, scales, (n, p), person, rho))
+        let finest = Some(all(rho)).filter(beside);
+        let first = (scales == Scales::Clipped).then(wide);
+        (finest.into_iter().chain(first))
+            .chain(together.map(|of| new(of, rho)))
+            .chain([wide()])
             .find(|choice| choice.sound)
+    }
+
+    /// Whether quantiles are found on the finest grid, and farther out than where few records tell of them.
+    fn is_fine(&self) -> bool {
+        self.sound && self.level < RANGE_LEVEL
     }
 
     /// As it is asked.
@@ -201,10 +214,10 @@ pub(super) fn map_of_ranges(
         let at_bound = range.0 <= -end || range.1 >= end;
         let (low, high) = match scales {
             Scales::Boxes => boxed(range),
-            Scales::Clipped => clipped(range, deviations),
             _ if schema.bounds().is_unit(j) && at_bound => {
                 return; // an indicator: it fills its bounds, however rare
             }
+            Scales::Clipped => clipped(range, deviations),
             // Apart by noise alone, if at all: both quantiles are one value.
             _ if range.1 - range.0 < 3.0 * found.resolution => spread(range, deviations, 1.0),
             _ if at_bound => spread(range, deviations, RANGE_ROOM),

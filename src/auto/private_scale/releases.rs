@@ -12,8 +12,8 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    COUNTED_NORM, FAR_NORM, FAR_NORM_SHARE, NORM_NATS, PUBLIC_NORM, QUARTER, SCALED_ROW,
-    SIDE_SHARE, clamps_open, range_within,
+    CLAMPED_MOST, CLAMPED_RESIDUAL, COUNTED_NORM, FAR_NORM, FAR_NORM_SHARE, NORM_NATS, PUBLIC_NORM,
+    QUARTER, SCALED_ROW, SIDE_SHARE, clamps_open, range_within,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Schema, Session, Target};
 use crate::question::TypicalNorm;
@@ -111,6 +111,11 @@ impl Releases {
     /// What is released of counts.
     pub(super) fn counts(&self) -> Option<&CountScale> {
         self.counts.as_ref()
+    }
+
+    /// The clamp of residuals whose targets are taken as they are, such as two classes.
+    pub(super) fn clamp(&self) -> f64 {
+        CLAMPED_RESIDUAL * self.open.min(CLAMPED_MOST)
     }
 
     /// Whether features are clipped to ranges that are released, and farther out than where noise is large.

