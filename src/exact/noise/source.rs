@@ -141,11 +141,14 @@ impl Source {
         self.generator.next_u64()
     }
 
-    /// Uniform integer in [0, bound), exact: rejection on raw bits, no modulo. `bound` must be positive.
+    /// Uniform integer in [0, bound), exact: rejection on raw bits, no modulo.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
     ///
     /// **Rounds:** fewer than 2 are expected, as `bound` exceeds half of the power of two that is drawn from.
     pub fn below(&mut self, bound: u128) -> u128 {
-        debug_assert!(bound > 0);
+        assert!(bound > 0);
         let width = 128 - (bound - 1).leading_zeros();
         loop {
             let value = if width <= 64 {
@@ -253,6 +256,12 @@ mod tests {
         parent.renew_after_fork().unwrap();
         assert_eq!(parent.bits(), Source::inherited(0).bits());
         assert_ne!(child.bits(), Source::inherited(0).bits());
+    }
+
+    #[test]
+    #[should_panic(expected = "bound > 0")]
+    fn nothing_is_below_zero() {
+        Source::seeded(1).below(0);
     }
 
     #[test]
