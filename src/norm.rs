@@ -9,8 +9,7 @@ use crate::error::{Error, Result, non_negative};
 use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
-use crate::set_function::sealed::Token;
-use crate::set_function::{SetFunction, Structure, unscaled};
+use crate::set_function::{SetFunction, Structure, is_own, unscaled};
 
 pub use group_lasso::GroupLasso;
 pub use potential::{Blocks, Potential};
@@ -327,7 +326,7 @@ impl Reviewable for GroupLasso {
 impl Reviewable for SetFunctionNorm {
     fn is_reviewed(&self) -> bool {
         // Before it is asked for anything else: a user's own may answer otherwise the next time.
-        if !self.function().is_own(Token) {
+        if !is_own(self.function()) {
             return false;
         }
         let positive = |weights: &[f64]| weights.iter().all(|w| w.is_finite() && *w >= 0.0);

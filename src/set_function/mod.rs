@@ -102,11 +102,16 @@ pub trait SetFunction: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// What only this crate can name.
-pub(crate) mod sealed {
+/// What has no name outside this folder, mechanisms included.
+mod sealed {
     /// Asks a set function whether it is one of this crate's.
     #[derive(Debug, Clone, Copy)]
     pub struct Token;
+}
+
+/// Whether F is one of this crate's, made of nothing else.
+pub(crate) fn is_own(f: &dyn SetFunction) -> bool {
+    f.is_own(sealed::Token)
 }
 
 /// Most multiples of multiples: a function that says that it is one of itself has no end of them.

@@ -120,7 +120,7 @@ impl Source {
     /// A family of independent streams, keyed with 256 bits of this one: work that is cut into fixed parts takes
     /// one stream a part, so that its result depends on no thread. Not for others: a stream can be had twice, and two
     /// releases with the same noise would each pass for private.
-    pub(crate) fn streams(&mut self) -> Streams {
+    pub(super) fn streams(&mut self) -> Streams {
         let mut key = [0u8; 32];
         for part in key.chunks_exact_mut(8) {
             part.copy_from_slice(&self.bits().to_le_bytes());
@@ -164,14 +164,14 @@ impl Source {
 }
 
 /// Independent streams under one key: the stream number is ChaCha20's nonce (see [`Source::streams`]).
-pub(crate) struct Streams {
+pub(super) struct Streams {
     key: [u8; 32],
     secure: bool,
 }
 
 impl Streams {
     /// The stream of a given number, from its beginning.
-    pub(crate) fn stream(&self, number: u64) -> Source {
+    pub(super) fn stream(&self, number: u64) -> Source {
         let mut generator = ChaCha20Rng::from_seed(self.key);
         generator.set_stream(number);
         Source {
