@@ -17,6 +17,15 @@
 //! | [`numeric`] | integer kernels, enclosures, directed rounding |
 //! | [`theory_of_privacy`] | statements, constants and proofs that the guarantees rest on |
 //!
+//! **Overflow checks.** Bounds on integers are proved, and builds of this package check them as they run, the Python
+//! package's too. Cargo ignores the profiles of a dependency: a crate that uses this one asks for the same in its own
+//! `Cargo.toml`.
+//!
+//! ```toml
+//! [profile.release.package.dpsparse]
+//! overflow-checks = true
+//! ```
+//!
 //! A private sparse classifier, from plan to certificate:
 //!
 //! ```

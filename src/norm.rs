@@ -9,7 +9,7 @@ use crate::error::{Error, Result, non_negative};
 use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
-use crate::set_function::{SetFunction, Structure};
+use crate::set_function::{SetFunction, Structure, is_own, unscaled};
 
 pub use group_lasso::GroupLasso;
 pub use potential::{Blocks, Potential};
@@ -161,8 +161,10 @@ impl SetFunctionNorm {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a monotone F with some F({j}) = 0, which gives no norm, naming the feature; for
-    /// an F that is not monotone and has F(V) != 0. Else only where a user's oracle fails.
+    /// an F that is not monotone and has F(V) != 0; for a multiple of a multiple without end. Else only where a user's
+    /// oracle fails.
     pub fn new(function: Arc<dyn SetFunction>) -> Result<Self> {
+        unscaled(&*function)?;
         if function.is_monotone() {
             let singletons = singletons(&*function)?;
             if let Some(j) = singletons.iter().position(|&value| value <= 0.0) {
@@ -216,10 +218,7 @@ impl Norm for SetFunctionNorm {
     }
 
     fn weights(&self) -> Option<Vec<f64>> {
-        let (mut factor, mut structure) = (1.0, self.function.structure());
-        while let Structure::Scaled(scale, inner) = structure {
-            (factor, structure) = (factor * scale, inner.structure());
-        }
+        let (factor, structure) = unscaled(&*self.function).ok()?;
         match structure {
             Structure::Modular(weights) => Some(weights.iter().map(|w| factor * w).collect()),
             _ => None,
@@ -267,13 +266,14 @@ impl Norm for SetFunctionNorm {
 
 /// A norm that was reviewed: convex, with a prox that does not expand and whose float error is proved
 /// ([`Norm::prox_error`]). What proofs about minimisers and descents take; a user's own set function is none, whatever
-/// it says of itself, and neither is another implementation of [`Norm`].
+/// it says of itself, and neither is another implementation of [`Norm`]: the room asks a reviewed norm at points that
+/// are not released, where a user's could keep what it sees.
 #[derive(Debug, Clone)]
 pub struct ReviewedNorm(Arc<dyn Norm>);
 
 impl ReviewedNorm {
-    /// The norm if it is one of the reviewed ones: a [`GroupLasso`] of disjoint groups, or the norm of a set
-    /// function with a declared structure, on which alone the prox works, and whose weights are checked here.
+    /// The norm if it is one of the reviewed ones: a [`GroupLasso`] of disjoint groups, or the norm of one of this
+    /// crate's set functions with a structure, on which alone the prox works.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -285,6 +285,11 @@ impl ReviewedNorm {
     /// let determinant = SetFunctionNorm::new(Arc::new(LogDet::new(kernel.view(), 1.0)?))?;
     /// assert!(ReviewedNorm::new(Arc::new(determinant)).is_none());
     /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    ///
+    /// No other set function can say that it is one of them:
+    /// ```compile_fail,E0603
+    /// use dpsparse::set_function::{SetFunction, sealed::Token};
     /// ```
     pub fn new<N: Reviewable>(norm: Arc<N>) -> Option<Self> {
         norm.is_reviewed().then(|| Self(norm))
@@ -320,23 +325,20 @@ impl Reviewable for GroupLasso {
 
 impl Reviewable for SetFunctionNorm {
     fn is_reviewed(&self) -> bool {
+        // Before it is asked for anything else: a user's own may answer otherwise the next time.
+        if !is_own(self.function()) {
+            return false;
+        }
         let positive = |weights: &[f64]| weights.iter().all(|w| w.is_finite() && *w >= 0.0);
-        let mut structure = self.function().structure();
-        loop {
-            break match structure {
-                Structure::Scaled(scale, inner) if scale > 0.0 => {
-                    structure = inner.structure();
-                    continue;
-                }
-                Structure::Modular(weights) => positive(weights),
-                Structure::Blocks(blocks) => blocks
-                    .iter()
-                    .all(|b| positive(&b.gains) && b.gains.is_sorted_by(|a, b| a >= b)),
-                Structure::Laminar(groups) | Structure::Cover(groups) => positive(groups.weights()),
-                Structure::Cut(graph) => positive(graph.weights()),
-                Structure::ContiguousRange => true,
-                Structure::Scaled(..) | Structure::General => false,
-            };
+        match unscaled(self.function()).map(|(_, structure)| structure) {
+            Ok(Structure::Modular(weights)) => positive(weights),
+            Ok(Structure::Blocks(blocks)) => blocks
+                .iter()
+                .all(|b| positive(&b.gains) && b.gains.is_sorted_by(|a, b| a >= b)),
+            Ok(Structure::Laminar(groups) | Structure::Cover(groups)) => positive(groups.weights()),
+            Ok(Structure::Cut(graph)) => positive(graph.weights()),
+            Ok(Structure::ContiguousRange) => true,
+            Ok(Structure::Scaled(..) | Structure::General) | Err(_) => false,
         }
     }
 }

@@ -77,7 +77,7 @@ impl TryFrom<SchemaData> for Schema {
     fn try_from(data: SchemaData) -> Result<Self> {
         let intercept = data.intercept != 0;
         let (n, row_norm) = (data.n_features, data.row_norm);
-        let schema = Schema::new(
+        let mut schema = Schema::new(
             n,
             data.bounds,
             data.geometry,
@@ -85,12 +85,27 @@ impl TryFrom<SchemaData> for Schema {
             intercept,
             row_norm,
         )?;
-        Ok(Self {
-            intercept: data.intercept,
-            gradient_norm: data.gradient_norm,
-            max_weight: data.max_weight,
-            ..schema
-        })
+        // As the functions that leave such facts check them: sensitivities rest on each.
+        if !(0..=MAX_FEATURE).contains(&data.intercept) {
+            return Err(Error::invalid(
+                "fit_intercept",
+                "must be a value of a feature that is not negative",
+            ));
+        }
+        schema.intercept = data.intercept;
+        if row_norm.is_some() && data.gradient_norm.is_some() {
+            return Err(Error::invalid(
+                "row_norm",
+                "must bound rows or what they add to gradients, not both",
+            ));
+        }
+        if let Some(norm) = data.gradient_norm {
+            schema = schema.with_gradient_norm(norm)?;
+        }
+        match data.max_weight {
+            Some(largest) => schema.with_max_weight(largest),
+            None => Ok(schema),
+        }
     }
 }
 

@@ -336,6 +336,7 @@ type Mistake = (&'static str, &'static str, &'static str, &'static str);
 const SESSION: &str = "mut session: Session<'_>";
 const CURATOR: &str = "curator: &crate::privacy::Curator<'_>";
 const QUESTION: &str = "mut question: Question<Vertex>";
+const SOURCE: &str = "source: &mut crate::exact::noise::source::Source";
 const POINT: &str =
     "point: &Question<crate::question::Point>, source: &mut crate::exact::noise::source::Source";
 
@@ -372,6 +373,12 @@ const NAMES: &[Mistake] = &[
         "E0603",
     ),
     (
+        "what makes a set function the crate's own",
+        "",
+        "let _: crate::set_function::sealed::Token;",
+        "E0603",
+    ),
+    (
         "a witness",
         "",
         "let _ = crate::privacy::Witness(());",
@@ -398,6 +405,12 @@ const TYPES: &[Mistake] = &[
         SESSION,
         "session.core.budget.spend(1);",
         "E0616",
+    ),
+    (
+        "the same noise twice",
+        SOURCE,
+        "let _ = source.streams();",
+        "E0624",
     ),
     (
         "the curator of a session",

@@ -67,7 +67,8 @@
 //! - ChaCha20 (crate `chacha20`) as a source of independent uniform words under a key nobody knows, and its streams
 //!   under one key as independent; `getrandom` for that key. Seeded sources carry no guarantee, and certificates say
 //!   so.
-//! - The integers of `num-bigint`, and those of the language with overflow checks where a comment bounds them.
+//! - The integers of `num-bigint`, and those of the language where a comment bounds them: with overflow checks in
+//!   builds of this package, and in a crate that depends on it where its profile asks for them ([the crate](crate)).
 //! - Floats decide nothing about a law here but in [`noise::spherical_gamma`], which states its distance to an exact
 //!   draw; the threshold of `selection::signed_subset` decides the number of rounds alone, and what
 //!   `selection::minkowski` spends is rounded up.

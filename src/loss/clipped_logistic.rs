@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Logistic, Loss, Task};
-use crate::error::{Result, fraction};
+use crate::error::{Error, Result, fraction};
 
 /// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear
 /// below. L = bound, beta = 1/4.
@@ -8,8 +8,23 @@ use crate::error::{Result, fraction};
 /// Convex, since the derivative still increases with z. Noise is proportional to L, and records far on the wrong side,
 /// which are the only ones that the clamp changes, are often outliers.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct ClippedLogistic {
     bound: f64,
+}
+
+/// The loss as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    bound: f64,
+}
+
+impl TryFrom<Data> for ClippedLogistic {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::new(data.bound)
+    }
 }
 
 impl ClippedLogistic {

@@ -1,12 +1,27 @@
 use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task};
-use crate::error::{Result, positive};
+use crate::error::{Error, Result, positive};
 
 /// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =
 /// threshold, beta = 1.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct Huber {
     threshold: f64,
+}
+
+/// The loss as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    threshold: f64,
+}
+
+impl TryFrom<Data> for Huber {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::new(data.threshold)
+    }
 }
 
 impl Huber {

@@ -232,6 +232,62 @@ mod tests {
         }
     }
 
+    /// A loss that is read has the parameters of one that is made: slopes and smoothness are what it states.
+    #[test]
+    fn losses_that_are_read_are_checked() {
+        type Read = fn(&str) -> bool;
+        fn reads<L: serde::de::DeserializeOwned>(text: &str) -> bool {
+            serde_json::from_str::<L>(text).is_ok()
+        }
+        let cases: [(Read, &str, &[&str]); 5] = [
+            (
+                reads::<Huber>,
+                r#"{"threshold":0.5}"#,
+                &[r#"{"threshold":-0.5}"#],
+            ),
+            (
+                reads::<Pinball>,
+                r#"{"level":0.5,"width":0.1}"#,
+                &[
+                    r#"{"level":2.0,"width":0.1}"#,
+                    r#"{"level":0.5,"width":0.0}"#,
+                ],
+            ),
+            (
+                reads::<ClippedLogistic>,
+                r#"{"bound":0.5}"#,
+                &[r#"{"bound":1.5}"#],
+            ),
+            (
+                reads::<SmoothedHinge>,
+                r#"{"width":0.5}"#,
+                &[r#"{"width":-0.5}"#],
+            ),
+            // Its smoothness would be 0.1, and is 1.
+            (
+                reads::<Poisson>,
+                r#"{"largest":8.0,"bound":1.0}"#,
+                &[
+                    r#"{"largest":-0.9,"bound":1.0}"#,
+                    r#"{"largest":8.0,"bound":-1.0}"#,
+                ],
+            ),
+        ];
+        for (read, good, bad) in cases {
+            assert!(read(good), "{good}");
+            bad.iter().for_each(|bad| assert!(!read(bad), "{bad}"));
+        }
+        let table = Tabulated::new(|z, _| Ok(z), TargetGrid::Classes, 4.0, 0.5).unwrap();
+        let text = serde_json::to_string(&table).unwrap();
+        let steep = text.replacen("-0.5", "-7.5", 1);
+        let read: Tabulated = serde_json::from_str(&steep).unwrap();
+        assert!(text != steep && read.derivative(-4.0, -1.0) == -0.5);
+        let short = text.replacen("-0.5,", "", 1);
+        assert!(!reads::<Tabulated>(&short));
+        let flat = text.replace("\"lipschitz\":0.5", "\"lipschitz\":-0.5");
+        assert!(flat != text && !reads::<Tabulated>(&flat));
+    }
+
     proptest! {
         /// What sensitivities rest on: slopes stay within their growth, rise with z, and no faster than the smoothness.
         #[test]

@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task};
-use crate::error::{Result, fraction, positive};
+use crate::error::{Error, Result, fraction, positive};
 
 /// Pinball loss of quantile regression (Koenker & Bassett 1978), max(-level r, (1 - level) r) of r = z - y, smoothed by
 /// the uniform kernel over `width` (Fernandes, Guerre & Horta 2021): its derivative rises from -level to 1 - level over
@@ -9,9 +9,25 @@ use crate::error::{Result, fraction, positive};
 /// The mean derivative is the distribution function of y, averaged over width, less the level: the error of the
 /// quantile is of second order in the width.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct Pinball {
     level: f64,
     width: f64,
+}
+
+/// The loss as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    level: f64,
+    width: f64,
+}
+
+impl TryFrom<Data> for Pinball {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::new(data.level, data.width)
+    }
 }
 
 impl Pinball {

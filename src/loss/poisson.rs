@@ -18,6 +18,7 @@ use crate::error::{Error, Result, positive};
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct Poisson {
     largest: f64,
     bound: f64,
@@ -25,6 +26,21 @@ pub struct Poisson {
 
 /// Beyond it exp is not computed. Reached by no slope within its clamp.
 const MOST: f64 = 700.0;
+
+/// The loss as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    largest: f64,
+    bound: f64,
+}
+
+impl TryFrom<Data> for Poisson {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::new(data.largest, data.bound)
+    }
+}
 
 impl Poisson {
     /// Counts up to `largest` where targets are 1, and derivatives of size at most `bound`.

@@ -1,11 +1,26 @@
 use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task};
-use crate::error::{Result, positive};
+use crate::error::{Error, Result, positive};
 
 /// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct SmoothedHinge {
     width: f64,
+}
+
+/// The loss as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    width: f64,
+}
+
+impl TryFrom<Data> for SmoothedHinge {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::new(data.width)
+    }
 }
 
 impl SmoothedHinge {

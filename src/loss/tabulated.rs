@@ -31,11 +31,29 @@ const POINTS: usize = 4097;
 /// whatever the function does. Between grid points the table is interpolated linearly, beyond
 /// +-`margin_bound` it is continued flat.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Data")]
 pub struct Tabulated {
     table: Vec<f64>,
     grid: TargetGrid,
     margin_bound: f64,
     lipschitz: f64,
+}
+
+/// The table as data, which is checked as it is read.
+#[derive(serde::Deserialize)]
+struct Data {
+    table: Vec<f64>,
+    grid: TargetGrid,
+    margin_bound: f64,
+    lipschitz: f64,
+}
+
+impl TryFrom<Data> for Tabulated {
+    type Error = Error;
+
+    fn try_from(data: Data) -> Result<Self> {
+        Self::from_values(&data.table, data.grid, data.margin_bound, data.lipschitz)
+    }
 }
 
 impl Tabulated {

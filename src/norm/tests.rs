@@ -1,8 +1,13 @@
 //! What is refused, what a norm knows about itself, and that the prox of every family is one.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use super::*;
 use crate::set_function::contract::basic;
-use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, GroupCover, Modular, scaled};
+use crate::set_function::{
+    Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, Modular, PartitionRank,
+    Tree, restricted, scaled,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -41,6 +46,104 @@ fn a_threshold_moves_features_only() {
     assert!(norm.threshold(&mut [1.0], 1.0).is_err());
     assert!(norm.threshold(&mut [1.0; 2], -1.0).is_err());
     assert!(norm.threshold(&mut [f64::NAN; 2], 1.0).is_err());
+}
+
+/// A user's own function that is one of the crate's in all that it says, and keeps how often it is asked.
+#[derive(Debug)]
+struct Spy {
+    inner: Arc<dyn SetFunction>,
+    /// Whether it says that it is a multiple of itself.
+    turns: bool,
+    asked: AtomicUsize,
+}
+
+impl SetFunction for Spy {
+    fn name(&self) -> &'static str {
+        "spy"
+    }
+
+    fn n_features(&self) -> usize {
+        self.inner.n_features()
+    }
+
+    fn gains(&self, order: &[usize], gains: &mut [f64]) -> Result<()> {
+        self.inner.gains(order, gains)
+    }
+
+    fn is_monotone(&self) -> bool {
+        self.inner.is_monotone()
+    }
+
+    fn structure(&self) -> Structure<'_> {
+        self.asked.fetch_add(1, Relaxed);
+        if self.turns {
+            Structure::Scaled(1.0, self)
+        } else {
+            self.inner.structure()
+        }
+    }
+}
+
+fn spy(inner: Arc<dyn SetFunction>, turns: bool) -> Arc<dyn SetFunction> {
+    let asked = AtomicUsize::new(0);
+    Arc::new(Spy {
+        inner,
+        turns,
+        asked,
+    })
+}
+
+/// Proxes of reviewed norms are taken in the room, at points that are not released: what is asked there is the crate's
+/// own, whatever another says of itself, alone, as a multiple or restricted.
+#[test]
+fn what_others_wrote_is_not_reviewed() {
+    let cover = || Arc::new(GroupCover::new(&[vec![0, 1], vec![1, 2]], None, 3).unwrap());
+    let rank = || Arc::new(PartitionRank::new(&[vec![0, 1], vec![2]], &[1, 1], 3).unwrap());
+    let own: [Arc<dyn SetFunction>; 9] = [
+        Arc::new(Cardinality::new(3).unwrap()),
+        Arc::new(Modular::new(vec![1.0, 2.0, 3.0]).unwrap()),
+        Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.5]).unwrap()),
+        Arc::new(ContiguousRange::new(3).unwrap()),
+        Arc::new(GraphCut::new(&[(0, 1), (1, 2)], None, 3).unwrap()),
+        Arc::new(Tree::new(&[vec![0, 1, 2], vec![1]], None, 3).unwrap()),
+        cover(),
+        rank(),
+        restricted(rank(), &[0, 1]).unwrap().unwrap(),
+    ];
+    let is_reviewed = |f: &Arc<dyn SetFunction>| {
+        ReviewedNorm::new(Arc::new(SetFunctionNorm::new(f.clone()).unwrap())).is_some()
+    };
+    for f in &own {
+        let twice = scaled(2.0, f.clone()).unwrap();
+        assert!(is_reviewed(f) && is_reviewed(&twice), "{f:?}");
+        let other = spy(f.clone(), false);
+        let twice = scaled(2.0, other.clone()).unwrap();
+        assert!(!is_reviewed(&other) && !is_reviewed(&twice), "{f:?}");
+    }
+    let part = restricted(spy(rank(), false), &[0, 1]).unwrap().unwrap();
+    assert!(!is_reviewed(&part));
+    // A new function is made of what it said, and it is asked no more.
+    let copy = restricted(spy(cover(), false), &[0, 1]).unwrap().unwrap();
+    assert!(is_reviewed(&copy));
+}
+
+#[test]
+fn a_multiple_of_itself_is_refused() {
+    let f = spy(Arc::new(Cardinality::new(2).unwrap()), true);
+    let refused = |error: Error| {
+        let text = error.to_string();
+        assert!(
+            text.starts_with("function must not be a multiple of a multiple"),
+            "{text}"
+        );
+    };
+    refused(SetFunctionNorm::new(f.clone()).unwrap_err());
+    refused(crate::set_function::sum(f.clone(), f.clone()).unwrap_err());
+    refused(restricted(f.clone(), &[0]).unwrap_err());
+    let mut out = [0.0; 2];
+    for prox in [prox::prox, prox::proved_prox] {
+        refused(prox(&*f, &[1.0, 2.0], 1.0, &mut out, &mut Scratch::default()).unwrap_err());
+    }
 }
 
 #[test]

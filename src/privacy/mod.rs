@@ -42,6 +42,9 @@
 //! - a release that was stopped and goes on is one release, paid for once: `checkpoints.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
+//! - what is read from data is checked as what is made: `facts_that_are_read_are_checked`,
+//!   `constants_of_no_map_are_refused`, `losses_that_are_read_are_checked`, `plans_that_are_read_are_checked`;
+//! - norms that are asked in the room are the crate's own: `what_others_wrote_is_not_reviewed`;
 //! - when a slope is taken anew is a matter of its record and of public steps alone: `lagging.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws`;
 //! - no result depends on threads, storage or the order of records: `every_storage_has_the_same_image`,

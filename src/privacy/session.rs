@@ -175,14 +175,15 @@ impl<'a> Session<'a> {
                 "needs all the features that its statement speaks of",
             ));
         }
-        question.answer.check(&at, schema)?;
-        core.budget.spend(question.id())?;
-        core.source.renew_after_fork()?;
         let state =
             (states.entry(question.state_id())).or_insert_with(|| Box::<A::State>::default());
         let state = state.downcast_mut().ok_or_else(|| {
             Error::invalid("question", "shares its state with one of another kind")
         })?;
+        question.answer.check(&at, schema)?;
+        question.answer.check_after(&at, state)?;
+        core.budget.spend(question.id())?;
+        core.source.renew_after_fork()?;
         let Core {
             source,
             progress,

@@ -11,6 +11,7 @@ use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
+use crate::numeric::allocate::filled;
 use crate::question::{RunningPlan, UNIT};
 use crate::schema::Bounds;
 
@@ -51,7 +52,7 @@ impl RunningSoftmax {
     /// stream reproducible and **not private**.
     ///
     /// # Errors
-    /// [`Error::Randomness`]; what the ledger refuses.
+    /// [`Error::TooLarge`], [`Error::Randomness`]; what the ledger refuses.
     pub fn new(plan: RunningPlan, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<Self> {
         let mut stream = Self {
             state: State {
@@ -60,7 +61,7 @@ impl RunningSoftmax {
                 restorations: 0,
                 round: 0,
                 choice: 0,
-                sums: vec![0; plan.n_features],
+                sums: filled(plan.n_features, 0)?,
                 plan,
             },
             owner: Owner::default(),
@@ -201,7 +202,6 @@ impl RunningSoftmax {
     pub fn from_secret_json(text: &str) -> Result<Self> {
         let unreadable = || Error::invalid("text", "is not the saved state of an online learner");
         let mut state: State = serde_json::from_str(text).map_err(|_| unreadable())?;
-        state.plan = state.plan.checked().map_err(|_| unreadable())?;
         let most = state.round.min(1 << 31) as i64 * UNIT;
         let reachable = state.format == FORMAT
             && state.round <= state.plan.horizon
@@ -375,6 +375,20 @@ mod tests {
             assert_eq!(stream.certificate(), ledger.entries()[0].certificate);
             stream.update(&[1.0, 0.0, 0.5]).unwrap();
         }
+    }
+
+    /// A public size that memory does not hold is refused before anything is spent: taking it would end the process.
+    #[test]
+    fn more_features_than_memory_holds_are_refused() {
+        let p = u32::MAX as usize;
+        if crate::numeric::allocate::room(p, 8).is_ok() {
+            return; // this machine has them
+        }
+        let plan = RunningPlan::new(p, 10, 1.0, Adjacency::AddRemove, (6.0, 0.0), 0.5).unwrap();
+        let mut ledger = MemoryLedger::default();
+        let refused = RunningSoftmax::new(plan, None, &mut ledger);
+        assert!(matches!(refused.err(), Some(Error::TooLarge { .. })));
+        assert!(ledger.entries().is_empty());
     }
 
     /// Rounds of one seed, and one round of several seeds, have generators of their own.

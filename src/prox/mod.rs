@@ -27,7 +27,7 @@ pub use l1_ball::{l1_ball_threshold, project_l1_ball};
 pub use soft_threshold::soft_threshold;
 
 use crate::error::{Error, Result, non_negative};
-use crate::set_function::{SetFunction, Structure, contiguous_cover};
+use crate::set_function::{SetFunction, Structure, contiguous_cover, unscaled};
 
 /// Memory that proxes reuse from call to call; its contents mean nothing between calls.
 #[derive(Debug, Clone, Default)]
@@ -99,6 +99,7 @@ const UNIT: f64 = f64::from_bits((1023 + 600) << 52);
 
 fn check(f: &dyn SetFunction, v: &[f64], step: f64, out: &[f64]) -> Result<()> {
     non_negative("step", step)?;
+    unscaled(f)?;
     if v.len() != f.n_features() || out.len() != f.n_features() {
         return Err(Error::invalid(
             "v",

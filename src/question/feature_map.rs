@@ -11,6 +11,7 @@ use crate::schema::Schema;
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "MapData")]
 pub struct FeatureMap {
     factor: Vec<f64>,
     shift: Vec<f64>,
@@ -24,6 +25,38 @@ pub struct FeatureMap {
     tail: Option<f64>,
     /// Of counts, the rate of score 0, in units of their images.
     rate: f64,
+}
+
+/// A map as data, field for field: read data are what was written, or no map.
+#[derive(serde::Deserialize)]
+struct MapData {
+    factor: Vec<f64>,
+    shift: Vec<f64>,
+    limit: f64,
+    near: Option<f64>,
+    norm: f64,
+    target: Option<(f64, f64)>,
+    tail: Option<f64>,
+    rate: f64,
+}
+
+impl TryFrom<MapData> for FeatureMap {
+    type Error = Error;
+
+    fn try_from(data: MapData) -> Result<Self> {
+        let map = Self {
+            factor: data.factor,
+            shift: data.shift,
+            limit: data.limit,
+            near: data.near,
+            norm: data.norm,
+            target: data.target,
+            tail: data.tail,
+            rate: data.rate,
+        };
+        map.check_constants()?;
+        Ok(map)
+    }
 }
 
 /// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]), with
@@ -71,13 +104,30 @@ impl FeatureMap {
     /// Refuses records of `schema` that it is not a map of.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `map` for other than as many features.
+    /// [`Error::InvalidArgument`] naming `map` for other than as many features, or constants that no map has.
     pub(crate) fn check(&self, schema: &Schema) -> Result<()> {
+        self.check_constants()?;
         if self.n_features() != schema.n_features() {
             let problem = "must have the features of the records";
             return Err(Error::invalid("map", problem));
         }
         Ok(())
+    }
+
+    /// Refuses constants that no function here leaves: images would be longer than is stated of them.
+    fn check_constants(&self) -> Result<()> {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        let sound = self.factor.len() == self.shift.len()
+            && self.limit >= 0.0
+            && (self.near).is_none_or(|near| near > 0.0 && near < self.limit)
+            && positive(self.norm)
+            && (self.target).is_none_or(|(middle, half)| middle.is_finite() && positive(half))
+            && positive(self.rate);
+        if sound {
+            return Ok(());
+        }
+        let problem = "must have a shift for each factor, a limit that is not negative, and a positive finite norm";
+        Err(Error::invalid("map", problem))
     }
 
     /// Whether zero stays zero in every feature.
@@ -130,7 +180,11 @@ impl FeatureMap {
     }
 
     /// The same map with its image divided by `norm`.
+    ///
+    /// # Panics
+    /// If that is not positive and finite.
     pub fn divided_by(self, norm: f64) -> Self {
+        assert!(norm.is_finite() && norm > 0.0);
         Self { norm, ..self }
     }
 
@@ -352,7 +406,8 @@ impl EntryMap {
     /// The nearest integer to the image in [-16383, 16383], ties to even.
     #[inline(always)]
     pub(crate) fn lattice_value(self, x: f64) -> i16 {
-        let limit = self.limit.min(f64::from(MAX_FEATURE));
+        // Whatever the constants are: kernels count on it.
+        let limit = self.limit.min(f64::from(MAX_FEATURE)).max(0.0);
         quantise(x, self.factor, self.shift, -limit, limit)
     }
 
@@ -391,6 +446,78 @@ mod tests {
                 assert_eq!(map.of(j).lattice_value(0.0), 0);
                 assert!(*unit > 0.0 && unit.is_finite());
             }
+        }
+    }
+
+    /// A norm that is negative would turn the limit round, and images would be twice as long as any is stored.
+    #[test]
+    fn norms_of_images_are_positive() {
+        let map = || FeatureMap::new(vec![1.0], vec![0.0], 2.0);
+        assert_eq!(map().divided_by(0.5).of(0).lattice_value(9e4), MAX_FEATURE);
+        for norm in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
+            assert!(
+                std::panic::catch_unwind(|| map().divided_by(norm)).is_err(),
+                "{norm}"
+            );
+        }
+    }
+
+    /// Images stay in what is stored of features, also of constants that no map should have.
+    #[test]
+    fn no_constants_lead_out_of_the_lattice() {
+        let numbers = [-2.0, -0.5, 0.0, 0.5, 3.0, 1e300, f64::INFINITY, f64::NAN];
+        for (limit, norm) in (numbers.iter()).flat_map(|&a| numbers.map(|b| (a, b))) {
+            for (factor, x) in
+                (numbers.iter()).flat_map(|&a| [-16383.0, 0.0, 16383.0].map(|x| (a, x)))
+            {
+                let map = FeatureMap {
+                    limit,
+                    norm,
+                    ..FeatureMap::new(vec![factor], vec![0.1], 1.0)
+                };
+                let image = map.of(0).lattice_value(x);
+                assert!(
+                    image.unsigned_abs() <= MAX_FEATURE.unsigned_abs(),
+                    "{map:?} {x} {image}"
+                );
+            }
+        }
+    }
+
+    /// Maps that are read, or that were made otherwise, are those that functions here leave.
+    #[test]
+    fn constants_of_no_map_are_refused() {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(1, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+        let map = FeatureMap::new(vec![2.0], vec![0.25], 1.5).with_near(0.75);
+        let map = map.divided_by(1.25).with_target(0.125, 0.5).with_rate(3.0);
+        assert!(map.check(&schema).is_ok());
+        let text = serde_json::to_string(&map).unwrap();
+        assert_eq!(serde_json::from_str::<FeatureMap>(&text).unwrap(), map);
+        for (from, to) in [
+            ("\"limit\":1.5", "\"limit\":-2.0"),
+            ("\"norm\":1.25", "\"norm\":-1.0"),
+            ("\"norm\":1.25", "\"norm\":0.0"),
+            ("\"near\":0.75", "\"near\":2.0"),
+            ("\"near\":0.75", "\"near\":-1.0"),
+            ("[0.125,0.5]", "[0.125,-0.5]"),
+            ("\"rate\":3.0", "\"rate\":0.0"),
+            ("\"shift\":[0.25]", "\"shift\":[]"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            let read = serde_json::from_str::<FeatureMap>(&text.replace(from, to));
+            assert!(read.is_err(), "{to}");
+        }
+        for norm in [-1.0, f64::NAN, f64::INFINITY] {
+            let other = FeatureMap {
+                norm,
+                ..map.clone()
+            };
+            assert!(other.check(&schema).is_err());
         }
     }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, Result, positive};
 /// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
 /// every storage: neighbouring records stay neighbouring.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "ProjectionData")]
 pub struct Projection {
     theta: Vec<f64>,
     reach: f64,
@@ -20,6 +21,27 @@ pub struct Projection {
 pub(crate) struct Beyond {
     pub near: f64,
     pub theta: Vec<f64>,
+}
+
+/// A projection as data, field for field: read data are what was written, or no projection.
+#[derive(serde::Deserialize)]
+struct ProjectionData {
+    theta: Vec<f64>,
+    reach: f64,
+    zoom: f64,
+    beyond: Option<Beyond>,
+}
+
+impl TryFrom<ProjectionData> for Projection {
+    type Error = Error;
+
+    fn try_from(data: ProjectionData) -> Result<Self> {
+        let projection = Self::new(data.theta, data.reach)?.with_zoom(data.zoom)?;
+        match data.beyond {
+            Some(beyond) => projection.with_beyond(beyond.near, beyond.theta),
+            None => Ok(projection),
+        }
+    }
 }
 
 impl Projection {
@@ -87,5 +109,33 @@ impl Projection {
     /// What targets are multiplied by.
     pub fn zoom(&self) -> f64 {
         self.zoom
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projections_that_are_read_are_checked() {
+        let projection = Projection::new(vec![0.5, -1.0], 2.0).unwrap();
+        let projection = projection.with_zoom(4.0).unwrap();
+        let projection = projection.with_beyond(0.25, vec![0.0, 1.0]).unwrap();
+        let text = serde_json::to_string(&projection).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Projection>(&text).unwrap(),
+            projection
+        );
+        for (from, to) in [
+            ("\"reach\":2.0", "\"reach\":0.0"),
+            ("\"reach\":2.0", "\"reach\":-2.0"),
+            ("\"zoom\":4.0", "\"zoom\":-4.0"),
+            ("\"near\":0.25", "\"near\":-0.25"),
+            ("[0.0,1.0]", "[0.0]"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            let read = serde_json::from_str::<Projection>(&text.replace(from, to));
+            assert!(read.is_err(), "{to}");
+        }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const UNIT: i64 = 1 << 30;
 /// adaptively at a parameter fixed beforehand, also where costs answer to released weights. In JT's terms lambda = 2 D
 /// R/(2^30 eta): 4 R/eta, or 2 R/eta.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "PlanData")]
 pub struct RunningPlan {
     pub(crate) n_features: usize,
     pub(crate) horizon: u64,
@@ -31,6 +31,36 @@ pub struct RunningPlan {
     pub(crate) epsilon: f64,
     pub(crate) delta: f64,
     pub(crate) event: Event,
+}
+
+/// A plan as data, field for field: read data are what was written, or no plan.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanData {
+    n_features: usize,
+    horizon: u64,
+    bound: f64,
+    adjacency: Adjacency,
+    epsilon: f64,
+    delta: f64,
+    event: Event,
+}
+
+impl TryFrom<PlanData> for RunningPlan {
+    type Error = Error;
+
+    fn try_from(data: PlanData) -> Result<Self> {
+        Self {
+            n_features: data.n_features,
+            horizon: data.horizon,
+            bound: data.bound,
+            adjacency: data.adjacency,
+            epsilon: data.epsilon,
+            delta: data.delta,
+            event: data.event,
+        }
+        .checked()
+    }
 }
 
 impl RunningPlan {
@@ -60,7 +90,7 @@ impl RunningPlan {
         .checked()
     }
 
-    pub(crate) fn checked(self) -> Result<Self> {
+    fn checked(self) -> Result<Self> {
         if self.n_features == 0 || u32::try_from(self.n_features).is_err() {
             return Err(Error::invalid(
                 "n_features",
@@ -137,5 +167,32 @@ impl RunningPlan {
 
     pub(crate) fn describe(&self) -> String {
         format!("online-ftrl over the simplex, {} rounds", self.horizon)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plans that are read keep their claim, as those that are made do.
+    #[test]
+    fn plans_that_are_read_are_checked() {
+        let plan = RunningPlan::new(3, 10, 1.0, Adjacency::AddRemove, (6.0, 0.0), 0.5).unwrap();
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<RunningPlan>(&text).unwrap(), plan);
+        for (from, to) in [
+            ("\"epsilon0\":0.5", "\"epsilon0\":900.0"),
+            ("\"epsilon\":6.0", "\"epsilon\":4.0"),
+            ("\"bound\":1.0", "\"bound\":-1.0"),
+            ("\"bound\":1.0", "\"bound\":0.0"),
+            ("\"horizon\":10", "\"horizon\":0"),
+            ("\"n_features\":3", "\"n_features\":0"),
+            ("\"n_features\":3", "\"n_features\":4000000000000"),
+            ("\"n_features\":3", "\"more\":1,\"n_features\":3"),
+        ] {
+            assert!(text.contains(from), "{text}");
+            let read = serde_json::from_str::<RunningPlan>(&text.replace(from, to));
+            assert!(read.is_err(), "{to}");
+        }
     }
 }

@@ -164,3 +164,68 @@ fn constant_features_are_known() {
     assert_eq!(some.lattice_value(5.0, 1), MAX_FEATURE);
     assert_eq!(schema.restricted(&[1, 2]).row_norm(), None);
 }
+
+/// Facts that are read are those that functions leave: what a sensitivity rests on is checked again.
+#[test]
+fn facts_that_are_read_are_checked() {
+    let bounds = Bounds {
+        lower: vec![-1.0],
+        upper: vec![1.0],
+    };
+    let schema = |norm| {
+        let of = (Geometry::Centred, Target::Classes);
+        Schema::new(2, bounds.clone(), of.0, of.1, true, norm).unwrap()
+    };
+    let short = schema(Some(0.5)).with_intercept_value(0.25).unwrap();
+    let weighted = schema(None)
+        .with_gradient_norm(0.75)
+        .unwrap()
+        .with_max_weight(3.0)
+        .unwrap();
+    let texts = [&short, &weighted].map(|schema| {
+        let text = serde_json::to_string(schema).unwrap();
+        assert_eq!(serde_json::from_str::<Schema>(&text).unwrap(), *schema);
+        text
+    });
+    for (text, from, to, naming) in [
+        (
+            0,
+            "\"intercept\":4096",
+            "\"intercept\":-32768",
+            "fit_intercept",
+        ),
+        (0, "\"intercept\":4096", "\"intercept\":-1", "fit_intercept"),
+        (
+            0,
+            "\"intercept\":4096",
+            "\"intercept\":16384",
+            "fit_intercept",
+        ),
+        (
+            0,
+            "\"gradient_norm\":null",
+            "\"gradient_norm\":1.0",
+            "row_norm",
+        ),
+        (0, "\"row_norm\":0.5", "\"row_norm\":-0.5", "row_norm"),
+        (
+            1,
+            "\"gradient_norm\":0.75",
+            "\"gradient_norm\":-0.75",
+            "row_norm",
+        ),
+        (
+            1,
+            "\"gradient_norm\":0.75",
+            "\"gradient_norm\":0.0",
+            "row_norm",
+        ),
+        (1, "\"max_weight\":3.0", "\"max_weight\":-3.0", "max_weight"),
+        (1, "\"max_weight\":3.0", "\"max_weight\":0.0", "max_weight"),
+    ] {
+        assert!(texts[text].contains(from), "{}", texts[text]);
+        let read = serde_json::from_str::<Schema>(&texts[text].replace(from, to));
+        let error = read.expect_err(to).to_string();
+        assert!(error.starts_with(naming), "{error}");
+    }
+}

@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{SetFunction, Structure, check_n_features};
 use crate::error::Result;
 
@@ -40,5 +41,9 @@ impl SetFunction for Cardinality {
 
     fn structure(&self) -> Structure<'_> {
         Structure::Modular(&self.weights)
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

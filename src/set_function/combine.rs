@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::norm_check::last_gains;
-use super::{ConcaveCardinality, GraphCut, GroupCover, Modular, SetFunction, Structure};
+use super::sealed::Token;
+use super::{ConcaveCardinality, GraphCut, GroupCover, Modular, SetFunction, Structure, unscaled};
 use crate::error::{Error, Result};
 
 /// Gains of a sum that are negative by less than this, relative to the values that they are differences of, are
@@ -139,12 +140,16 @@ impl SetFunction for Scaled {
     fn structure(&self) -> Structure<'_> {
         Structure::Scaled(self.factor, self.f.as_ref())
     }
+
+    fn is_own(&self, token: Token) -> bool {
+        self.f.is_own(token)
+    }
 }
 
 /// The sum as one function of the kind of both sides, or None where they have none in common.
 fn merge(f: &dyn SetFunction, g: &dyn SetFunction) -> Result<Option<Arc<dyn SetFunction>>> {
     let p = f.n_features();
-    let sides = [unscale(f), unscale(g)];
+    let sides = [unscaled(f)?, unscaled(g)?];
     if let [Some(a), Some(b)] = sides.each_ref().map(weights) {
         let total = a.iter().zip(b).map(|(a, b)| a + b).collect();
         return Ok(Some(Arc::new(Modular::new(total)?)));
@@ -174,14 +179,6 @@ fn merge(f: &dyn SetFunction, g: &dyn SetFunction) -> Result<Option<Arc<dyn SetF
 
 /// A factor and the structure that it multiplies.
 type Side<'a> = (f64, Structure<'a>);
-
-fn unscale(f: &dyn SetFunction) -> Side<'_> {
-    let mut side = (1.0, f.structure());
-    while let Structure::Scaled(factor, inner) = side.1 {
-        side = (side.0 * factor, inner.structure());
-    }
-    side
-}
 
 fn times(factor: f64, weights: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| factor * weight).collect()

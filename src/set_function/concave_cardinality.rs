@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{Block, SetFunction, Structure, check_n_features};
 use crate::error::{Error, Result};
 
@@ -132,6 +133,10 @@ impl SetFunction for ConcaveCardinality {
         } else {
             Structure::General
         }
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }
 

@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{Groups, SetFunction, Structure, check_n_features};
 use crate::error::Result;
 use crate::numeric::allocate::room;
@@ -69,5 +70,9 @@ impl SetFunction for ContiguousRange {
 
     fn structure(&self) -> Structure<'_> {
         Structure::ContiguousRange
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

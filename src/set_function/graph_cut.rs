@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{Graph, SetFunction, Structure};
 use crate::error::Result;
 
@@ -63,5 +64,9 @@ impl SetFunction for GraphCut {
 
     fn structure(&self) -> Structure<'_> {
         Structure::Cut(&self.0)
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

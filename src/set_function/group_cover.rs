@@ -1,4 +1,5 @@
 use super::laminar::crossing_groups;
+use super::sealed::Token;
 use super::{Groups, SetFunction, Structure};
 use crate::error::Result;
 
@@ -72,5 +73,9 @@ impl SetFunction for GroupCover {
         } else {
             Structure::Cover(&self.groups)
         }
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

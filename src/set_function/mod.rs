@@ -6,7 +6,8 @@
 //! look at it and at nothing else, and fall back to algorithms for any submodular function where it is
 //! [`Structure::General`].
 //!
-//! A set function sits outside the trusted room: privacy never depends on it being right.
+//! A user's set function sits outside the trusted room: privacy never depends on it being right. In the room stand
+//! those of this crate alone ([`crate::norm::ReviewedNorm`]).
 
 mod cardinality;
 mod combine;
@@ -92,6 +93,46 @@ pub trait SetFunction: std::fmt::Debug + Send + Sync {
     fn structure(&self) -> Structure<'_> {
         Structure::General
     }
+
+    /// Whether it is one of this crate's, made of nothing else: it says the same every time and keeps nothing of what
+    /// it is asked. No other can say so, as the token has no name elsewhere.
+    #[doc(hidden)]
+    fn is_own(&self, _: sealed::Token) -> bool {
+        false
+    }
+}
+
+/// What has no name outside this folder, mechanisms included.
+mod sealed {
+    /// Asks a set function whether it is one of this crate's.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Token;
+}
+
+/// Whether F is one of this crate's, made of nothing else.
+pub(crate) fn is_own(f: &dyn SetFunction) -> bool {
+    f.is_own(sealed::Token)
+}
+
+/// Most multiples of multiples: a function that says that it is one of itself has no end of them.
+const MOST_MULTIPLES: usize = 1000;
+
+/// The factor of F and the structure that it multiplies.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a multiple of a multiple without end, as a user's own function may call itself.
+pub(crate) fn unscaled(f: &dyn SetFunction) -> Result<(f64, Structure<'_>)> {
+    let (mut factor, mut structure) = (1.0, f.structure());
+    for _ in 0..MOST_MULTIPLES {
+        let Structure::Scaled(scale, inner) = structure else {
+            return Ok((factor, structure));
+        };
+        (factor, structure) = (factor * scale, inner.structure());
+    }
+    Err(Error::invalid(
+        "function",
+        format!("must not be a multiple of a multiple more than {MOST_MULTIPLES} times"),
+    ))
 }
 
 /// Facts about a set function that special algorithms rely on. `f` of them is described exactly, so they are

@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{SetFunction, Structure, check_n_features, check_weights};
 use crate::error::Result;
 
@@ -41,5 +42,9 @@ impl SetFunction for Modular {
 
     fn structure(&self) -> Structure<'_> {
         Structure::Modular(&self.weights)
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

@@ -1,3 +1,4 @@
+use super::sealed::Token;
 use super::{Block, Groups, SetFunction, Structure};
 use crate::error::{Error, Result};
 
@@ -92,5 +93,9 @@ impl SetFunction for PartitionRank {
 
     fn structure(&self) -> Structure<'_> {
         Structure::Blocks(&self.blocks)
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

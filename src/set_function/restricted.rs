@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Block, GroupCover, Groups, Modular, SetFunction, Structure, Tree, scaled};
+use super::sealed::Token;
+use super::{Block, GroupCover, Groups, Modular, SetFunction, Structure, Tree, scaled, unscaled};
 use crate::error::Result;
 
 /// A -> F(A) for sets A of some of the features, which are numbered anew in the order given: f(|theta|) for vectors
@@ -21,7 +22,7 @@ use crate::error::Result;
 /// ```
 ///
 /// # Errors
-/// Only for no features: every restriction of a set function is one.
+/// No features, or those of a user's own function that is a multiple of a multiple without end.
 pub fn restricted(
     f: Arc<dyn SetFunction>,
     features: &[u32],
@@ -29,10 +30,7 @@ pub fn restricted(
     if !f.is_monotone() {
         return Ok(None);
     }
-    let (mut factor, mut structure) = (1.0, f.structure());
-    while let Structure::Scaled(scale, inner) = structure {
-        (factor, structure) = (factor * scale, inner.structure());
-    }
+    let (factor, structure) = unscaled(f.as_ref())?;
     let p = features.len();
     if let Structure::Laminar(groups) | Structure::Cover(groups) = structure
         && kept_groups(groups, features).next().is_none()
@@ -151,5 +149,9 @@ impl SetFunction for Restricted {
 
     fn structure(&self) -> Structure<'_> {
         (self.blocks.as_deref()).map_or(Structure::General, Structure::Blocks)
+    }
+
+    fn is_own(&self, token: Token) -> bool {
+        self.f.is_own(token)
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::laminar::crossing_groups;
+use super::sealed::Token;
 use super::{GroupCover, SetFunction, Structure};
 use crate::error::{Error, Result};
 
@@ -70,5 +71,9 @@ impl SetFunction for Tree {
 
     fn structure(&self) -> Structure<'_> {
         self.0.structure()
+    }
+
+    fn is_own(&self, _: Token) -> bool {
+        true
     }
 }

@@ -8,7 +8,12 @@ use crate::error::{Error, Result};
 /// A stream of random bits for one release.
 ///
 /// A secure source is keyed by the operating system. A seeded one exists for tests and for reproducing
-/// figures; a release that used it carries no guarantee, and its certificate says so.
+/// figures; a release that used it carries no guarantee, and its certificate says so. A source is no copy of another,
+/// and none is had twice:
+/// ```compile_fail,E0624
+/// let mut source = dpsparse::exact::noise::source::Source::secure().unwrap();
+/// source.streams().stream(0);
+/// ```
 pub struct Source {
     generator: ChaCha20Rng,
     secure: bool,
@@ -113,8 +118,9 @@ impl Source {
     }
 
     /// A family of independent streams, keyed with 256 bits of this one: work that is cut into fixed parts takes
-    /// one stream a part, so that its result depends on no thread.
-    pub fn streams(&mut self) -> Streams {
+    /// one stream a part, so that its result depends on no thread. Not for others: a stream can be had twice, and two
+    /// releases with the same noise would each pass for private.
+    pub(super) fn streams(&mut self) -> Streams {
         let mut key = [0u8; 32];
         for part in key.chunks_exact_mut(8) {
             part.copy_from_slice(&self.bits().to_le_bytes());
@@ -135,11 +141,14 @@ impl Source {
         self.generator.next_u64()
     }
 
-    /// Uniform integer in [0, bound), exact: rejection on raw bits, no modulo. `bound` must be positive.
+    /// Uniform integer in [0, bound), exact: rejection on raw bits, no modulo.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
     ///
     /// **Rounds:** fewer than 2 are expected, as `bound` exceeds half of the power of two that is drawn from.
     pub fn below(&mut self, bound: u128) -> u128 {
-        debug_assert!(bound > 0);
+        assert!(bound > 0);
         let width = 128 - (bound - 1).leading_zeros();
         loop {
             let value = if width <= 64 {
@@ -155,14 +164,14 @@ impl Source {
 }
 
 /// Independent streams under one key: the stream number is ChaCha20's nonce (see [`Source::streams`]).
-pub struct Streams {
+pub(super) struct Streams {
     key: [u8; 32],
     secure: bool,
 }
 
 impl Streams {
     /// The stream of a given number, from its beginning.
-    pub fn stream(&self, number: u64) -> Source {
+    pub(super) fn stream(&self, number: u64) -> Source {
         let mut generator = ChaCha20Rng::from_seed(self.key);
         generator.set_stream(number);
         Source {
@@ -247,6 +256,12 @@ mod tests {
         parent.renew_after_fork().unwrap();
         assert_eq!(parent.bits(), Source::inherited(0).bits());
         assert_ne!(child.bits(), Source::inherited(0).bits());
+    }
+
+    #[test]
+    #[should_panic(expected = "bound > 0")]
+    fn nothing_is_below_zero() {
+        Source::seeded(1).below(0);
     }
 
     #[test]

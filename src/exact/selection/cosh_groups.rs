@@ -22,8 +22,10 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, PROBABILITY_BITS, exp2_
 /// weights sum to W > 1/4.1 and the proposals to 4.1 W + 2^-32 at most: W is the share that is kept. After a
 /// rejection the class is drawn again too, not its member alone.
 ///
-/// The sums S must stay below 2^63; groups must not be empty, hold fewer than 2^32 members, and there must be at
-/// least one.
+/// Groups must not be empty, and hold fewer than 2^32 members.
+///
+/// # Panics
+/// If there is no group, a member has no entry in `gradient`, or a sum S is 2^63 or more.
 pub fn draw_group<'a>(
     groups: impl Iterator<Item = &'a [u32]> + Clone,
     gradient: &[i64],
@@ -37,8 +39,15 @@ pub fn draw_group<'a>(
         crate::exact::tap::Seen::Groups(groups, temperature.per_unit())
     });
     let magnitudes = |group: &'a [u32]| group.iter().map(|&j| gradient[j as usize].unsigned_abs());
-    let sum = |group: &'a [u32]| magnitudes(group).sum::<u64>();
-    let largest = groups.clone().map(sum).max().unwrap_or(0);
+    // A sum that wrapped would give its group another weight.
+    let sum = |group: &'a [u32]| {
+        magnitudes(group).fold(0, |sum: u64, size| {
+            let sum = sum.saturating_add(size);
+            assert!(sum < 1 << 63, "sums of groups are below 2^63");
+            sum
+        })
+    };
+    let largest = (groups.clone().map(sum).max()).expect("there is a group");
 
     let weights: Vec<Weight> = groups
         .clone()
@@ -183,6 +192,21 @@ fn refine(
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A sum that wrapped would be that of a light group.
+    #[test]
+    fn no_group_and_sums_that_wrap_are_refused() {
+        let eta = InverseTemperature::new(1.0, 1).unwrap();
+        let draw = |groups: &[&[u32]], gradient: &[i64]| {
+            let groups = groups.iter().copied();
+            std::panic::catch_unwind(|| draw_group(groups, gradient, &eta, &mut Source::seeded(1)))
+        };
+        let (far, half) = (i64::MIN, 1 << 61);
+        assert!(draw(&[&[0, 1], &[1]], &[half, 0]).is_ok());
+        assert!(draw(&[], &[1]).is_err());
+        assert!(draw(&[&[5]], &[1]).is_err());
+        assert!(draw(&[&[0, 1, 1]], &[far, far]).is_err());
+    }
 
     fn check(groups: &[Vec<u32>], gradient: &[i64], epsilon: f64, quantile: f64, seed: u64) {
         let eta = InverseTemperature::new(epsilon, 1).unwrap();

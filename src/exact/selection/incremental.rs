@@ -96,6 +96,9 @@ impl IncrementalSelection {
     }
 
     /// Gives some candidates other scores: O(1) a change.
+    ///
+    /// # Panics
+    /// If there is no candidate of a number.
     pub fn update(&mut self, changes: impl Iterator<Item = (usize, i64)>) {
         let mut moves = Vec::new();
         for (k, score) in changes {

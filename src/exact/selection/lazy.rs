@@ -105,6 +105,9 @@ impl LazySelection {
     }
 
     /// Gives some known candidates other scores, and all groups their centres.
+    ///
+    /// # Panics
+    /// If there is no known candidate of a number.
     pub fn update(&mut self, changes: impl Iterator<Item = (usize, i64)>, centres: &[i64]) {
         let first = self.proposals.scores().len() - self.groups.len();
         let groups = self.groups.iter().zip(centres).enumerate();
@@ -113,6 +116,10 @@ impl LazySelection {
     }
 
     /// What is chosen, where `score` tells the score of a member.
+    ///
+    /// # Panics
+    /// If a member that is proposed is further below the centre of its group than [`LazySelection::reach`]: its
+    /// probability would be above 1, and the law another.
     pub fn draw(&mut self, score: impl Fn(u32) -> i64, source: &mut Source) -> Drawn {
         loop {
             let choice = self.proposals.choose(source);
@@ -125,9 +132,10 @@ impl LazySelection {
             let Some(&member) = group.members.get(named) else {
                 continue;
             };
-            let distance = score(member) - scores[choice];
-            debug_assert!(distance >= self.temperature.least_above(group.bits) as i64);
-            if (self.temperature).accepts(distance.unsigned_abs().into(), group.bits, source) {
+            let distance = i128::from(score(member)) - i128::from(scores[choice]);
+            let least = self.temperature.least_above(group.bits);
+            assert!(distance >= least.into(), "members are within their reach");
+            if (self.temperature).accepts(distance.unsigned_abs(), group.bits, source) {
                 return Drawn::Member(member);
             }
         }
@@ -214,6 +222,16 @@ mod tests {
             );
             assert!(statistic < 48.6, "{statistic}");
         }
+    }
+
+    /// A member beyond its reach would be drawn too seldom.
+    #[test]
+    #[should_panic(expected = "members are within their reach")]
+    fn members_beyond_their_reach_are_refused() {
+        let eta = InverseTemperature::new(1.0, 1 << 20).unwrap();
+        let mut selection = LazySelection::new(vec![1 << 40], vec![vec![1, 2]], eta).unwrap();
+        selection.update([].into_iter(), &[0]);
+        selection.draw(|_| i64::MIN, &mut Source::seeded(1));
     }
 
     proptest! {

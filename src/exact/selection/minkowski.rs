@@ -128,10 +128,16 @@ impl MinkowskiSelection {
     /// [`LARGEST_SCORE`] per feature.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for another number of features.
+    /// [`Error::InvalidArgument`] for another number of features, or a larger score.
     pub fn draw(&self, scores: &[i64], source: &mut Source, vertex: &mut [f64]) -> Result<()> {
         if scores.len() != self.n_features || vertex.len() != self.n_features {
             return Err(Error::invalid("scores", "must hold one score per feature"));
+        }
+        if scores
+            .iter()
+            .any(|score| score.unsigned_abs() > LARGEST_SCORE.unsigned_abs())
+        {
+            return Err(Error::invalid("scores", "must be at most 2^50 in size"));
         }
         vertex.fill(0.0);
         let mut costs = Vec::new();

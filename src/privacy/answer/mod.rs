@@ -69,6 +69,16 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Refuses what is too much after all that was said before, which `state` knows: before anything is spent, and by
+    /// public facts alone.
+    ///
+    /// # Errors
+    /// What the question does not take any more.
+    fn check_after(&self, at: &Self::At<'_>, state: &Self::State) -> Result<()> {
+        let _ = (at, state);
+        Ok(())
+    }
+
     /// Draws. The question is off the plan already, so no error follows from the records: one would tell of them.
     ///
     /// # Errors

@@ -100,16 +100,7 @@ impl Vertex {
         if !at.retired.is_empty() {
             state.remaining = self.left(state, at.retired)?;
         }
-        let (vector, weight) = at.moved;
-        let size: u128 = vector.iter().map(|v| u128::from(v.1.unsigned_abs())).sum();
-        state.moved =
-            (state.moved).saturating_add(size.saturating_mul(u128::from(weight.unsigned_abs())));
-        if state.moved >= 1 << 46 {
-            return Err(Error::invalid(
-                "n_iter",
-                "is too large for integer margins of this polytope",
-            ));
-        }
+        state.moved = moved_after(at, state)?;
         Ok(())
     }
 
@@ -224,6 +215,20 @@ impl Vertex {
     }
 }
 
+/// Sum of weight |vector|_1 with the move that is said now.
+fn moved_after(at: &VertexAt<'_>, state: &VertexState) -> Result<u128> {
+    let (vector, weight) = at.moved;
+    let size: u128 = vector.iter().map(|v| u128::from(v.1.unsigned_abs())).sum();
+    let moved = (state.moved).saturating_add(size.saturating_mul(weight.unsigned_abs().into()));
+    if moved >= 1 << 46 {
+        return Err(Error::invalid(
+            "n_iter",
+            "is too large for integer margins of this polytope",
+        ));
+    }
+    Ok(moved)
+}
+
 impl Answer for Vertex {
     type At<'a> = VertexAt<'a>;
     /// Columns with their integer entries, in units of the polytope; empty for the origin.
@@ -245,6 +250,14 @@ impl Answer for Vertex {
                 "retired",
                 "must be empty where slopes may lag behind",
             ));
+        }
+        Ok(())
+    }
+
+    fn check_after(&self, at: &VertexAt<'_>, state: &VertexState) -> Result<()> {
+        moved_after(at, state)?;
+        if !at.retired.is_empty() {
+            self.left(state, at.retired)?;
         }
         Ok(())
     }

@@ -922,6 +922,27 @@ fn what_is_said_is_checked_first() {
             session.ask(&vertex, at)
         });
     }
+    // One move that is too long, and one that is after what was said before.
+    let far = [(0, 1 << 45)];
+    let at = |weight, retired| VertexAt {
+        moved: (&far, weight),
+        retired,
+        unit: 1.0,
+    };
+    refused(&root, &[vertex.once()], &|session| {
+        session.ask(&vertex, at(2, &[]))
+    });
+    let columns: Vec<u32> = (0..=P as u32).collect();
+    refused(&root, &[vertex.once()], &|session| {
+        session.ask(&vertex, at(0, &columns))
+    });
+    let twice = &[vertex.times(2)];
+    let (result, _) = asked(&whole(&root), &data(), twice, 1, &|session| {
+        session.ask(&vertex, at(1, &[]))?;
+        assert!(session.ask(&vertex, at(1, &[])).is_err());
+        session.ask(&vertex, at(0, &[]))
+    });
+    assert!(result.is_ok(), "{result:?}");
     let minimiser = root.strongly_convex(&model, None, 0.5).unwrap();
     let points = minimiser.path(1.0).unwrap().points(3.0).unwrap();
     for s in [

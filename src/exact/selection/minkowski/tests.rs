@@ -25,6 +25,25 @@ fn subsets(weight: f64, features: &[u32], size: usize) -> Summand {
     }
 }
 
+/// What no difference of scores could hold is refused before a word is drawn.
+#[test]
+fn scores_that_are_too_large_are_refused() {
+    let summands = vec![cross(1.0, &[0]), segment(1.0, 0, 1)];
+    let selection = MinkowskiSelection::new(summands, 2, 1.0, 1.0).unwrap();
+    let mut vertex = [0.0; 2];
+    for score in [i64::MIN, i64::MAX, LARGEST_SCORE + 1] {
+        let mut source = Source::limited(1, 0);
+        assert!(
+            selection
+                .draw(&[score, -1], &mut source, &mut vertex)
+                .is_err()
+        );
+    }
+    let largest = [LARGEST_SCORE, -LARGEST_SCORE];
+    let drawn = selection.draw(&largest, &mut Source::seeded(1), &mut vertex);
+    assert!(drawn.is_ok());
+}
+
 /// Vertices of one summand with their weight: features and their signs.
 fn vertices(summand: &Summand) -> Vec<Vec<(usize, i64)>> {
     match &summand.shape {
