@@ -55,14 +55,14 @@ def thresholds_of(n, p, level, epsilon0, sensitivity=1):
     return np.arange(-ends, ends + 1, stride)
 
 
-def log_laws(values, thresholds, n, level, epsilon0, sensitivity=1):
+def log_laws(values, thresholds, level, epsilon0, sensitivity=1):
     """ln P of every threshold for both choices, for one feature with bounds (-1, 1), by the definition."""
     values = np.sort(np.rint(np.clip(values, -1, 1) * UNIT))
     up_to = np.searchsorted(values, thresholds, side="right")
     below = np.concatenate([[0], up_to[:-1]])
     laws = []
     for q in (level, 1 - level):
-        k = np.floor(q * n + 0.5)
+        k = np.floor(q * len(values) + 0.5)
         score = np.maximum(np.maximum(below - k, k - up_to), 0)
         logits = -epsilon0 * score / (2 * sensitivity)
         logits -= logits.max()
@@ -89,7 +89,7 @@ def test_ranges_follow_the_law(arguments):
     ((event, _),) = plan.events
     person = arguments.get("records_per_person", 1)
     thresholds = thresholds_of(plan.n_samples, p, plan.level, event.epsilon0, person)
-    laws = log_laws(values, thresholds, plan.n_samples, plan.level, event.epsilon0, person)
+    laws = log_laws(values, thresholds, plan.level, event.epsilon0, person)
     ranges = estimator.fit(np.repeat(values[:, None], p, axis=1)).ranges_
 
     # What is released is the middle of the values that a threshold counts.
@@ -108,7 +108,7 @@ def test_ranges_follow_the_law(arguments):
 
     assert len(np.unique(ranges)) > 10
     assert min(tests(laws)) > LEVEL
-    wrong = log_laws(values, thresholds, plan.n_samples, plan.level, event.epsilon0 / 2, person)
+    wrong = log_laws(values, thresholds, plan.level, event.epsilon0 / 2, person)
     assert min(tests(wrong)) < LEVEL  # the test can tell another law
 
 
@@ -136,8 +136,8 @@ def test_neighbours_stay_within_the_events(data):
     plan = estimator.plan(n, 1)
     ((event, count),) = plan.events
     assert (count, plan.n_samples) == (2, n_public or n)
-    facts = (plan.n_samples, plan.level, event.epsilon0, person)
-    thresholds = thresholds_of(facts[0], 1, *facts[1:])
+    facts = (plan.level, event.epsilon0, person)
+    thresholds = thresholds_of(plan.n_samples, 1, *facts)
     pairs = [log_laws(values, thresholds, *facts) for values in (X, X2)]  # (data set, choice)
     accountant = Accountant().add(event, 2)
     assert accountant.delta(epsilon) <= 1e-3

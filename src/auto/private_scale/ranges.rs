@@ -8,7 +8,7 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
     CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, LEAST_LEVEL, MORE_LEVEL, MOST_UNIT_RANGES,
     NEWTON_COLUMNS, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVEL, RANGE_LIMIT, RANGE_MARGIN,
-    RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED, UNIT_SHARE, level_times_epsilon0, range_within,
+    RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED, level_times_epsilon0, range_within,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -106,22 +106,21 @@ impl RangeChoice {
         let same = !bounds.all_unit(p) && bounds.all_equal(p);
         let together = same.then_some(RangesOf::Together(p));
         let units = (0..p).filter(|&j| bounds.is_unit(j)).count();
-        let new = |of: RangesOf, rho: f64| Self::new(of, scales, (n, p), person, rho);
-        let all = |rho: f64| new(every(bounds, p), rho);
-        let wide = || new(not_unit(bounds, p), rho);
+        let new = |of: RangesOf| Self::new(of, scales, (n, p), person, rho);
+        let wide = || new(not_unit(bounds, p));
+        if units == p {
+            return None; // nothing is to be found of them
+        }
         // Numbers that fill little of unit bounds would be lost in their unit; most are indicators, which need none.
         let few = p <= NEWTON_COLUMNS;
-        if units == p {
-            return (few.then(|| all(UNIT_SHARE * rho))).filter(Self::is_fine);
-        }
         let beside = |all: &Self| match scales {
             Scales::Clipped => few && all.is_fine() && all.level <= MORE_LEVEL * wide().level,
             _ => units <= MOST_UNIT_RANGES,
         };
-        let finest = Some(all(rho)).filter(beside);
+        let finest = Some(new(every(bounds, p))).filter(beside);
         let first = (scales == Scales::Clipped).then(wide);
         (finest.into_iter().chain(first))
-            .chain(together.map(|of| new(of, rho)))
+            .chain(together.map(new))
             .chain([wide()])
             .find(|choice| choice.sound)
     }

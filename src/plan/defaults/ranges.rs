@@ -38,9 +38,6 @@ pub const MOST_UNIT_RANGES: usize = 16;
 /// and skewed counts, lose .02 at epsilon 4.
 pub const MORE_LEVEL: f64 = 1.3;
 
-/// What ranges may spend where all have such bounds, in units of what they may elsewhere.
-pub const UNIT_SHARE: f64 = 0.25;
-
 /// Largest scaled value where a private range is [-1, 1]: narrower ranges are widened until the public bounds fit, or
 /// features are clipped there. Clipping features of which most values are equal made fits on garbage useless, most of
 /// whose features have one value in 98 % of the records.
