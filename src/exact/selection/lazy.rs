@@ -229,9 +229,10 @@ mod tests {
     #[should_panic(expected = "members are within their reach")]
     fn members_beyond_their_reach_are_refused() {
         let eta = InverseTemperature::new(1.0, 1 << 20).unwrap();
+        let beyond = -4 * LazySelection::reach(&eta).unwrap() as i64;
         let mut selection = LazySelection::new(vec![1 << 40], vec![vec![1, 2]], eta).unwrap();
         selection.update([].into_iter(), &[0]);
-        selection.draw(|_| i64::MIN, &mut Source::seeded(1));
+        selection.draw(|_| beyond, &mut Source::seeded(1));
     }
 
     proptest! {
