@@ -175,7 +175,7 @@ def test_auto_takes_a_penalty_of_any_norm_with_a_prox(norm, others):
     for make in (classifier, regressor):
         plan = make(**({"n_iter": None, "norm": norm, "alpha": 0.01} | others)).plan(1000, 3)
         # After private scales it is in units of the bounds, as without scale="private".
-        steps = "noisy-newton" if "scale" in others and others["scale"] else "noisy-proximal-gradient"
+        steps = "noisy-newton" if others.get("scale") else "noisy-proximal-gradient"
         assert steps in plan.mechanism
 
 
