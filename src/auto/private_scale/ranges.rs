@@ -112,12 +112,12 @@ impl RangeChoice {
             return None; // nothing is to be found of them
         }
         // Numbers that fill little of unit bounds would be lost in their unit; most are indicators, which need none.
-        let few = p <= NEWTON_COLUMNS;
-        let beside = |all: &Self| match scales {
-            Scales::Clipped => few && all.is_fine() && all.level <= MORE_LEVEL * wide().level,
-            _ => units <= MOST_UNIT_RANGES,
+        let all = || new(every(bounds, p));
+        let beside = |all: &Self| all.is_fine() && all.level <= MORE_LEVEL * wide().level;
+        let finest = match scales {
+            Scales::Clipped => (p <= NEWTON_COLUMNS).then(all).filter(beside),
+            _ => (units <= MOST_UNIT_RANGES).then(all),
         };
-        let finest = Some(new(every(bounds, p))).filter(beside);
         let first = (scales == Scales::Clipped).then(wide);
         (finest.into_iter().chain(first))
             .chain(together.map(new))
