@@ -67,6 +67,7 @@ impl SetFunction for Spy {
     }
 
     fn gains(&self, order: &[usize], gains: &mut [f64]) -> Result<()> {
+        self.asked.fetch_add(1, Relaxed);
         self.inner.gains(order, gains)
     }
 
@@ -84,7 +85,7 @@ impl SetFunction for Spy {
     }
 }
 
-fn spy(inner: Arc<dyn SetFunction>, turns: bool) -> Arc<dyn SetFunction> {
+fn spy(inner: Arc<dyn SetFunction>, turns: bool) -> Arc<Spy> {
     let asked = AtomicUsize::new(0);
     Arc::new(Spy {
         inner,
@@ -116,15 +117,18 @@ fn what_others_wrote_is_not_reviewed() {
     for f in &own {
         let twice = scaled(2.0, f.clone()).unwrap();
         assert!(is_reviewed(f) && is_reviewed(&twice), "{f:?}");
-        let other = spy(f.clone(), false);
+        let other: Arc<dyn SetFunction> = spy(f.clone(), false);
         let twice = scaled(2.0, other.clone()).unwrap();
         assert!(!is_reviewed(&other) && !is_reviewed(&twice), "{f:?}");
     }
     let part = restricted(spy(rank(), false), &[0, 1]).unwrap().unwrap();
     assert!(!is_reviewed(&part));
     // A new function is made of what it said, and it is asked no more.
-    let copy = restricted(spy(cover(), false), &[0, 1]).unwrap().unwrap();
-    assert!(is_reviewed(&copy));
+    let other = spy(cover(), false);
+    let copy = restricted(other.clone(), &[0, 1]).unwrap().unwrap();
+    let asked = other.asked.load(Relaxed);
+    assert!(asked > 0 && is_reviewed(&copy));
+    assert_eq!(other.asked.load(Relaxed), asked);
 }
 
 #[test]

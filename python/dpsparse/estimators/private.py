@@ -336,7 +336,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         and a typical norm of the rows. "auto": where ``mechanism="auto"`` finds it worth its budget. None: never.
         Afterwards ``radius``, ``alpha`` and ``ridge`` of a mechanism that is named are in units of the scaled features,
         but for noisy Newton steps, and noisy proximal gradients with an l1 norm. Rows longer than the typical one count
-        less in noisy gradients of regressions and counts; "output-perturbation", "sgd-output" and "dual-frank-wolfe"
+        less in noisy gradients of regressions and counts; both perturbations, "sgd-output" and "dual-frank-wolfe"
         shorten them, so that slopes of regressions are too steep: half as steep again has been seen.
     classes : sequence of labels, optional
         The public labels, two or more, in any order: ``classes_`` is sorted. None: read from y, recorded as an
